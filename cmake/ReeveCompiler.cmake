@@ -1,0 +1,30 @@
+# What every file of ours is compiled with. STYLE: warnings are a list we chose, and each is on
+# because it has found a mistake; -Wnull-dereference is off because it cries wolf when optimising.
+add_library(reeve_warnings INTERFACE)
+target_compile_options(reeve_warnings INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wold-style-cast
+  -Wcast-qual -Wnon-virtual-dtor -Woverloaded-virtual -Wextra-semi
+  $<$<CXX_COMPILER_ID:GNU>:-Wduplicated-cond -Wduplicated-branches -Wlogical-op>)
+
+# Paths in messages and debug information are relative to the tree: a failed CHECK reads
+# src/core/lock.cc:41 on every machine. The second map is for ccache, which makes paths relative
+# to the build directory before the compiler sees them, so that two clones share one cache.
+cmake_path(RELATIVE_PATH PROJECT_SOURCE_DIR BASE_DIRECTORY ${PROJECT_BINARY_DIR}
+  OUTPUT_VARIABLE source_from_build)
+add_compile_options(
+  -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${source_from_build}/=)
+
+# ccache sees through precompiled headers only when it is told not to mind the header's time, and
+# when the preprocessor says that it used one. The settings travel with the command, so that a
+# developer's own ccache configuration cannot disagree with the build.
+find_program(REEVE_CCACHE ccache)
+mark_as_advanced(REEVE_CCACHE)
+if(REEVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+    ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+    CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    ${REEVE_CCACHE})
+endif()
+add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>"
+  "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")

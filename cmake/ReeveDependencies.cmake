@@ -1,0 +1,21 @@
+# Everything from outside comes from Debian; packaging/debian-packages.txt names the packages.
+find_package(Python3 3.11 COMPONENTS Interpreter REQUIRED)  # for tools/
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+find_package(rapidcheck CONFIG REQUIRED)
+find_package(fmt REQUIRED)
+find_package(Boost 1.81 REQUIRED)  # headers only: Describe and PFR
+find_path(REEVE_XXHASH_INCLUDE xxhash.h REQUIRED)
+mark_as_advanced(REEVE_XXHASH_INCLUDE)
+if(REEVE_BENCH)
+  find_package(benchmark REQUIRED)
+endif()
+
+# Debian has {fmt} only as a shared library, which the static program could not use.
+add_library(fmt INTERFACE)
+target_link_libraries(fmt INTERFACE fmt::fmt-header-only)
+
+# Inlined, xxHash sees the length of what it hashes, which is what makes it fast on short keys.
+add_library(xxhash INTERFACE)
+target_include_directories(xxhash SYSTEM INTERFACE ${REEVE_XXHASH_INCLUDE})
+target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)

@@ -1,0 +1,136 @@
+include(GoogleTest)
+
+# Two precompiled headers serve the whole tree, one for code and one for tests, so that a new folder
+# costs nothing. They carry what nearly every file reads anyway. A file still includes what it
+# uses: the clang preset builds without them and finds the one that does not.
+set(REEVE_PCH_HEADERS
+  <algorithm> <chrono> <compare> <cstdint> <functional> <map> <memory> <optional> <string>
+  <variant> <vector>)
+
+function(reeve_pch_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;WITH")
+  set(source ${PROJECT_BINARY_DIR}/${name}.cc)
+  file(CONFIGURE OUTPUT ${source} CONTENT "// Only its precompiled header matters.\n")
+  add_library(${name} OBJECT ${source})
+  target_link_libraries(${name} PRIVATE reeve_warnings ${arg_WITH})
+  target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
+endfunction()
+
+reeve_pch_target(reeve_pch HEADERS ${REEVE_PCH_HEADERS})
+reeve_pch_target(reeve_test_pch
+  HEADERS ${REEVE_PCH_HEADERS} <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>
+  WITH GTest::gtest rapidcheck_gtest)
+
+# reeve_library(<name> [USES <folder>...] [WITH <outside>...])
+#
+# src/<name>/*.cc becomes the library <name>, and src/<name>/*_test.cc the test program
+# <name>_test, whose tests carry <name> as their label. main.cc belongs to programs. A folder of
+# headers, or one without tests yet, is fine: the globs are looked at again on every build.
+function(reeve_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;WITH")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name} PUBLIC ${arg_USES} PRIVATE reeve_warnings ${arg_WITH})
+    target_precompile_headers(${name} REUSE_FROM reeve_pch)
+  else()
+    add_library(${name} INTERFACE)
+    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${name} INTERFACE ${arg_USES} ${arg_WITH})
+  endif()
+  set_property(GLOBAL APPEND PROPERTY REEVE_LIBRARIES ${name})
+
+  if(tests)
+    add_executable(${name}_test ${tests})
+    target_link_libraries(${name}_test PRIVATE
+      ${name} ${arg_WITH} reeve_warnings GTest::gtest_main rapidcheck_gtest Threads::Threads)
+    target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
+    gtest_discover_tests(${name}_test
+      DISCOVERY_MODE PRE_TEST
+      PROPERTIES LABELS ${name} TIMEOUT 600)
+  endif()
+endfunction()
+
+# The program lies at the root of the build directory, where people look for it. Its version is
+# defined for the one file that prints it, so that a new version does not rebuild the house.
+function(reeve_program name main)
+  add_executable(${name} ${main})
+  target_link_libraries(${name} PRIVATE reeve_warnings)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+  set_source_files_properties(${main} PROPERTIES
+    COMPILE_DEFINITIONS "REEVE_VERSION=\"${PROJECT_VERSION}\"")
+  if(REEVE_STATIC)
+    target_link_options(${name} PRIVATE -static-pie)
+  else()
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
+endfunction()
+
+# Every <folder>/<x>.cc is a program demo_<x>.
+function(reeve_demos folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    add_executable(demo_${stem} ${source})
+    target_link_libraries(demo_${stem} PRIVATE ${arg_USES} fmt reeve_warnings)
+    target_precompile_headers(demo_${stem} REUSE_FROM reeve_pch)
+  endforeach()
+endfunction()
+
+# Every <x>_bench.cc in <folder> or one below is a program <x>_bench. A benchmark that wants its own
+# main() writes one; the linker then leaves Google Benchmark's alone.
+function(reeve_benchmarks folder)
+  if(NOT REEVE_BENCH)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/${folder}/*_bench.cc ${PROJECT_SOURCE_DIR}/${folder}/*/*_bench.cc)
+  get_property(libraries GLOBAL PROPERTY REEVE_LIBRARIES)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    add_executable(${stem} ${source})
+    target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR})
+    target_link_libraries(${stem} PRIVATE
+      ${libraries} fmt reeve_warnings benchmark::benchmark_main benchmark::benchmark)
+    target_precompile_headers(${stem} REUSE_FROM reeve_pch)
+  endforeach()
+endfunction()
+
+# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE.
+function(reeve_scripts folder)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script STEM stem)
+    add_test(NAME ${folder}.${stem} COMMAND bash ${script})
+    set_tests_properties(${folder}.${stem} PROPERTIES
+      LABELS ${folder} TIMEOUT 600
+      ENVIRONMENT "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION}")
+  endforeach()
+endfunction()
+
+# The tools that guard the tree are tests like any other, and each is shown to bite. PURE names the
+# libraries whose compiled code may not ask anything of the system.
+function(reeve_guards)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "PURE")
+  set(tools ${PROJECT_SOURCE_DIR}/tools)
+  add_test(NAME tools.layering COMMAND Python3::Interpreter ${tools}/layering)
+  add_test(NAME tools.layering_bites COMMAND Python3::Interpreter ${tools}/layering_test)
+  add_test(NAME tools.mutants_fit COMMAND Python3::Interpreter ${tools}/mutants --lint)
+  add_test(NAME tools.mutants_bite COMMAND Python3::Interpreter ${tools}/mutants_test)
+  set(tests tools.layering tools.layering_bites tools.mutants_fit tools.mutants_bite)
+  foreach(library IN LISTS arg_PURE)
+    get_target_property(type ${library} TYPE)
+    if(type STREQUAL "STATIC_LIBRARY")
+      add_test(NAME tools.purity_of_${library}
+        COMMAND Python3::Interpreter ${tools}/layering --symbols $<TARGET_FILE:${library}>)
+      list(APPEND tests tools.purity_of_${library})
+    endif()
+  endforeach()
+  set_tests_properties(${tests} PROPERTIES LABELS tools TIMEOUT 300)
+endfunction()

@@ -1,0 +1,500 @@
+#pragma once
+
+#include "base/check.h"
+#include "base/persistent_node.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+namespace reeve {
+
+// An ordered map that is copied in O(1).
+//
+// Copies share their nodes. A change walks from the root to the key; a node that this map
+// alone can reach is changed where it stands, any other is cloned first. So a map nobody has
+// copied is updated in place, and after a copy only the touched path is paid for, once.
+//
+// Each map object belongs to one thread at a time, as with std::map. Two maps that share
+// nodes need no lock between them: shared nodes are never written to.
+//
+// Ordered, not hashed, so that equal maps iterate equally: snapshots of equal states are
+// equal bytes. The tree is a B+ tree; entries live in the leaves, and an inner node has for
+// each child a key that is not above any key of that child, and above all keys of the child
+// before:
+//
+//                       ┌─────────────┐
+//                       │ 10 │ 40     │                inner, level 1
+//                       └─┬────┬──────┘
+//            ┌────────────┘    └────────┐
+//     ┌──────┴──────────┐        ┌──────┴──────────┐
+//     │ 10 20 30 │ a b c│        │ 41 50    │ d e  │   leaves, level 0: keys, then values
+//     └─────────────────┘        └─────────────────┘
+//
+// Keys inserted in ascending order, be it at the end of the map or within it, fill their
+// leaves; in random order they leave them two thirds full. What erasing leaves less than a
+// third full is joined with its neighbour or helped by it. A map of few entries is one small
+// leaf.
+//
+// Keys and values are moved about freely: a pointer or iterator into a map is good until that
+// map is next changed, and an edit pointer also only until the map is copied. Moving a Key or
+// Value must not throw, and if memory runs out the process ends.
+template <class Key, class Value, persistent::Layout layout = {}>
+class PersistentMap {
+  using Head = persistent::Head;
+  using Leaf = persistent::Node<Key, Value>;
+  using Inner = persistent::Node<Key, Head*>;
+
+  static constexpr unsigned kLeafCapacity = Leaf::fitting(layout.leaf_bytes, layout.fewest_in_leaf);
+  static constexpr unsigned kInnerCapacity = Inner::fitting(layout.inner_bytes, layout.fewest_in_inner);
+  static constexpr unsigned kMaxLevels = 12;  // a third of 32 children each: 10^11 leaves
+
+  // The nodes from the root down to a leaf by their level, and the index chosen in each.
+  struct Step {
+    Head* node = nullptr;
+    unsigned index = 0;
+
+    bool operator==(const Step&) const = default;
+  };
+  using Path = std::array<Step, kMaxLevels>;
+
+ public:
+  class Iterator;
+
+  // What an iterator points at; `const auto& [key, value] = *it` and it->first both work.
+  struct Entry {
+    const Key& first;
+    const Value& second;
+
+    const Entry* operator->() const { return this; }
+    friend bool operator==(const Entry& a, const Entry& b) {
+      return a.first == b.first && a.second == b.second;
+    }
+  };
+
+  PersistentMap() = default;
+  PersistentMap(const PersistentMap& other) noexcept : root_(other.root_), size_(other.size_) {
+    if (root_) root_->share();
+  }
+  PersistentMap(PersistentMap&& other) noexcept
+      : root_(std::exchange(other.root_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+  PersistentMap& operator=(PersistentMap other) noexcept {
+    std::swap(root_, other.root_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
+  ~PersistentMap() { release(root_); }
+
+  std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  Iterator begin() const { return Iterator(first_in(root_)); }
+  Iterator end() const { return Iterator(); }
+
+  // The first entry whose key is not less than `key`; the first whose key is greater.
+  Iterator lower_bound(const Key& key) const {
+    return root_ ? Iterator(way_to(key)) : end();
+  }
+  Iterator upper_bound(const Key& key) const {
+    Iterator at = lower_bound(key);
+    if (at != end() && !(key < at->first)) ++at;
+    return at;
+  }
+
+  // The entries with the least and the greatest key.
+  std::optional<Entry> first() const { return outermost(false); }
+  std::optional<Entry> last() const { return outermost(true); }
+
+  bool contains(const Key& key) const { return find(key) != nullptr; }
+  const Value* find(const Key& key) const {
+    if (!root_) return nullptr;
+    Head* node = root_;
+    while (node->level > 0) node = inner(node)->item(child_index(node, key));
+    const unsigned index = leaf_index(node, key);
+    return is_at(node, index, key) ? &leaf(node)->item(index) : nullptr;
+  }
+
+  // Inserts or replaces.
+  void set(const Key& key, Value value) noexcept {
+    const auto [place, inserted] = obtain(key, value);
+    if (!inserted) *place = std::move(value);
+  }
+
+  // The value at `key`, to be changed in place, or null.
+  Value* edit(const Key& key) noexcept {
+    if (!root_) return nullptr;
+    Path path = way_to(key);
+    const auto [node, index] = path[0];
+    if (!is_at(node, index, key)) return nullptr;
+    own(path);
+    return &leaf(path[0].node)->item(index);
+  }
+
+  // The value at `key`, to be changed in place, made by Value{} if there was none.
+  Value& edit_or_insert(const Key& key) noexcept {
+    Value fresh{};
+    return *obtain(key, fresh).first;
+  }
+
+  // Whether there was such an entry.
+  bool erase(const Key& key) noexcept {
+    if (!root_) return false;
+    Path path = way_to(key);
+    const auto [node, index] = path[0];
+    if (!is_at(node, index, key)) return false;
+    own(path);
+    leaf(path[0].node)->erase(index);
+    --size_;
+    mend(path);
+    return true;
+  }
+
+  friend bool operator==(const PersistentMap& a, const PersistentMap& b) {
+    if (a.root_ == b.root_) return true;
+    return a.size_ == b.size_ && std::equal(a.begin(), a.end(), b.begin());
+  }
+
+ private:
+  friend class PersistentMapInspector;  // lets a test look at the shape of the tree
+
+  static Leaf* leaf(Head* node) { return static_cast<Leaf*>(node); }
+  static Inner* inner(Head* node) { return static_cast<Inner*>(node); }
+
+  // Looking.
+
+  // The child where `key` is if it is anywhere.
+  static unsigned child_index(Head* node, const Key& key) {
+    const unsigned starting_by_key = persistent::count_before(
+        inner(node)->keys(), node->count, [&](const Key& start) { return !(key < start); });
+    return starting_by_key == 0 ? 0 : starting_by_key - 1;
+  }
+  static unsigned leaf_index(Head* node, const Key& key) {
+    return persistent::count_before(leaf(node)->keys(), node->count,
+                                    [&](const Key& other) { return other < key; });
+  }
+  static bool is_at(Head* node, unsigned index, const Key& key) {
+    return index < node->count && !(key < leaf(node)->keys()[index]);
+  }
+
+  // To where `key` is or belongs; in the leaf that may be behind the last entry.
+  Path way_to(const Key& key) const {
+    Path path;
+    Head* node = root_;
+    while (node->level > 0) {
+      const unsigned index = child_index(node, key);
+      path[node->level] = {node, index};
+      node = inner(node)->item(index);
+    }
+    path[0] = {node, leaf_index(node, key)};
+    return path;
+  }
+
+  static Path first_in(Head* node) {
+    Path path;
+    if (node) descend(path, node);
+    return path;
+  }
+  static void descend(Path& path, Head* node) {
+    for (; node->level > 0; node = inner(node)->item(0)) path[node->level] = {node, 0};
+    path[0] = {node, 0};
+  }
+
+  std::optional<Entry> outermost(bool last) const {
+    Head* node = root_;
+    if (!node) return std::nullopt;
+    while (node->level > 0) node = inner(node)->item(last ? node->count - 1U : 0U);
+    const unsigned index = last ? node->count - 1U : 0U;
+    return Entry{leaf(node)->keys()[index], leaf(node)->item(index)};
+  }
+
+  // Owning.
+
+  static void release(Head* node) {
+    if (!node || !node->unshare()) return;
+    if (node->level == 0) return Leaf::destroy(leaf(node));
+    for (unsigned i = 0; i < node->count; ++i) release(inner(node)->item(i));
+    Inner::destroy(inner(node));
+  }
+
+  static void own(Head*& node) {
+    if (node->unshared()) return;
+    Head* copy = nullptr;
+    if (node->level == 0) {
+      copy = leaf(node)->clone();
+    } else {
+      Inner* const children = inner(node)->clone();
+      for (unsigned i = 0; i < children->count; ++i) __builtin_prefetch(children->item(i), 1);
+      for (unsigned i = 0; i < children->count; ++i) children->item(i)->share();
+      copy = children;
+    }
+    release(node);
+    node = copy;
+  }
+
+  // From the root downwards: a clone shares its children, so what was unshared below a shared
+  // node is shared once that is cloned.
+  void own(Path& path) {
+    Head** at = &root_;
+    for (unsigned level = root_->level;; --level) {
+      own(*at);
+      path[level].node = *at;
+      if (level == 0) return;
+      at = &inner(*at)->item(path[level].index);
+    }
+  }
+
+  // Inserting.
+
+  // The value at `key`, and whether it was made from `fresh` just now.
+  std::pair<Value*, bool> obtain(const Key& key, Value& fresh) {
+    if (!root_) root_ = Leaf::make(0, 1);
+    Path path = way_to(key);
+    if (is_at(path[0].node, path[0].index, key)) {
+      own(path);
+      return {&leaf(path[0].node)->item(path[0].index), false};
+    }
+    return {&insert(path, key, std::move(fresh)), true};
+  }
+
+  // The key comes by value: the caller's may live in a value of this map, about to move.
+  Value& insert(Path& path, Key key, Value value) {
+    own(path);
+    ++size_;
+    for (unsigned level = 1; level <= root_->level; ++level) {
+      Key& least = inner(path[level].node)->keys()[0];
+      if (path[level].index == 0 && key < least) least = key;
+    }
+    if (root_->count == root_->capacity && root_->capacity < kLeafCapacity && !root_->level) {
+      path[0].node = root_ = grown(leaf(root_));
+    }
+    Value* place = nullptr;
+    Leaf* beside = add(*leaf(path[0].node), path[0].index, std::move(key), std::move(value), &place);
+    if (beside) add_child(path, 1, beside->keys()[0], beside);
+    return *place;
+  }
+
+  // A leaf for the same few entries with room for more.
+  static Head* grown(Leaf* small) {
+    Leaf* const large = Leaf::make(0, std::min(small->capacity * 2U, kLeafCapacity));
+    large->next = small->next;
+    small->move_last_to(*large, small->count);
+    Leaf::destroy(small);
+    return large;
+  }
+
+  // Puts a new node to the right of the one the path goes through, one level below `level`.
+  void add_child(Path& path, unsigned level, Key key, Head* child) {
+    for (; level <= root_->level; ++level) {
+      Inner* const beside =
+          add(*inner(path[level].node), path[level].index + 1, std::move(key), child);
+      if (!beside) return;
+      key = beside->keys()[0];
+      child = beside;
+    }
+    CHECK(level < kMaxLevels);
+    Inner* const top = Inner::make(level, kInnerCapacity);
+    top->insert(0, root_->level == 0 ? leaf(root_)->keys()[0] : inner(root_)->keys()[0], root_);
+    top->insert(1, std::move(key), child);
+    root_ = top;
+  }
+
+  // Inserts an entry. A full node is split, and its new right neighbour is given back.
+  template <class Node, class Item>
+  static Node* add(Node& node, unsigned index, Key key, Item item, Item** place = nullptr) {
+    Node* target = &node;
+    Node* beside = nullptr;
+    if (node.count == node.capacity) {
+      const unsigned kept = split(node, index, beside);
+      if (index > kept || kept == node.capacity) {
+        target = beside;
+        index -= kept;
+      }
+    }
+    target->insert(index, std::move(key), std::move(item));
+    if (place) *place = &target->item(index);
+    return beside;
+  }
+
+  // Moves the entries behind the first `kept` to a new node. Half of them stay, but if the
+  // entry to come continues a run, all before it stay: the run fills this node, and others
+  // after it, whether it is at the end of the map or between other entries. The hint is used
+  // up by that, so that two entries a node cannot become the rule.
+  template <class Node>
+  static unsigned split(Node& node, unsigned index, Node*& beside) {
+    const unsigned kept = index == node.next ? index : node.count / 2U;
+    beside = Node::make(node.level, node.capacity);
+    node.move_last_to(*beside, node.count - kept);
+    node.next = 0;
+    return kept;
+  }
+
+  // Erasing.
+
+  // Sees to the nodes of the path, whose leaf has just lost an entry, from there upwards.
+  void mend(Path& path) {
+    for (unsigned level = 0; level < root_->level; ++level) {
+      Inner& parent = *inner(path[level + 1].node);
+      const unsigned index = path[level + 1].index;
+      if (level == 0) {
+        if (path[0].node->count >= kLeafCapacity / 3) break;
+        mend_child<Leaf>(parent, index, kLeafCapacity);
+      } else {
+        if (path[level].node->count >= kInnerCapacity / 3) break;
+        mend_child<Inner>(parent, index, kInnerCapacity);
+      }
+    }
+    while (root_->level > 0 && root_->count == 1) {
+      Head* const only = inner(root_)->item(0);
+      only->share();
+      release(root_);
+      root_ = only;
+    }
+    if (root_->count == 0) release(std::exchange(root_, nullptr));
+  }
+
+  // Joins the child and a neighbour, or evens them out if they are too many for one node.
+  template <class Node>
+  static void mend_child(Inner& parent, unsigned index, unsigned capacity) {
+    if (parent.count == 1) {
+      if (parent.item(0)->count > 0) return;
+      release(parent.item(0));
+      return parent.erase(0);
+    }
+    const unsigned r = index == 0 ? 1 : index;
+    own(parent.item(r - 1));
+    own(parent.item(r));
+    Node& left = *static_cast<Node*>(parent.item(r - 1));
+    Node& right = *static_cast<Node*>(parent.item(r));
+    const unsigned total = left.count + right.count;
+    if (total <= capacity) {
+      right.move_first_to(left, right.count);
+      Node::destroy(&right);
+      return parent.erase(r);
+    }
+    if (left.count < right.count) {
+      right.move_first_to(left, total / 2 - left.count);
+    } else {
+      left.move_last_to(right, total / 2 - right.count);
+    }
+    parent.keys()[r] = right.keys()[0];
+  }
+
+  Head* root_ = nullptr;
+  std::size_t size_ = 0;
+};
+
+// In key order. Holds its path in itself and allocates nothing.
+template <class Key, class Value, persistent::Layout layout>
+class PersistentMap<Key, Value, layout>::Iterator {
+ public:
+  using iterator_concept = std::forward_iterator_tag;
+  using iterator_category = std::input_iterator_tag;  // an Entry is not a reference
+  using value_type = Entry;
+  using difference_type = std::ptrdiff_t;
+  using pointer = Entry;
+  using reference = Entry;
+
+  Iterator() = default;
+
+  Entry operator*() const {
+    const auto [node, index] = path_[0];
+    return Entry{leaf(node)->keys()[index], leaf(node)->item(index)};
+  }
+  Entry operator->() const { return **this; }
+  Iterator& operator++() {
+    ++path_[0].index;
+    settle();
+    return *this;
+  }
+  Iterator operator++(int) {
+    Iterator before = *this;
+    ++*this;
+    return before;
+  }
+  bool operator==(const Iterator& other) const { return path_[0] == other.path_[0]; }
+
+ private:
+  friend PersistentMap;
+  explicit Iterator(const Path& path) : path_(path) { settle(); }
+
+  // From behind the last entry of a leaf to the first of the next leaf, or to the end.
+  void settle() {
+    if (!path_[0].node || path_[0].index < path_[0].node->count) return;
+    for (unsigned level = 1; level < kMaxLevels && path_[level].node; ++level) {
+      auto& [node, index] = path_[level];
+      if (++index < node->count) return descend(path_, inner(node)->item(index));
+    }
+    path_[0] = {};
+  }
+
+  Path path_ = {};  // at the end, the leaf is null
+};
+
+// An ordered set that is copied in O(1): the keys of a PersistentMap, and not a byte more.
+template <class Key>
+class PersistentSet {
+  struct Nothing {
+    bool operator==(const Nothing&) const = default;
+  };
+  using Map = PersistentMap<Key, Nothing>;
+
+ public:
+  class Iterator {
+   public:
+    using iterator_category = std::forward_iterator_tag;
+    using value_type = Key;
+    using difference_type = std::ptrdiff_t;
+    using pointer = const Key*;
+    using reference = const Key&;
+
+    Iterator() = default;
+    const Key& operator*() const { return (*at_).first; }
+    const Key* operator->() const { return &(*at_).first; }
+    Iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    Iterator operator++(int) { return Iterator(at_++); }
+    bool operator==(const Iterator&) const = default;
+
+   private:
+    friend PersistentSet;
+    explicit Iterator(const typename Map::Iterator& at) : at_(at) {}
+
+    typename Map::Iterator at_;
+  };
+
+  std::size_t size() const { return map_.size(); }
+  bool empty() const { return map_.empty(); }
+  Iterator begin() const { return Iterator(map_.begin()); }
+  Iterator end() const { return Iterator(map_.end()); }
+  Iterator lower_bound(const Key& key) const { return Iterator(map_.lower_bound(key)); }
+  Iterator upper_bound(const Key& key) const { return Iterator(map_.upper_bound(key)); }
+  bool contains(const Key& key) const { return map_.contains(key); }
+
+  // The least and the greatest key; null if the set is empty.
+  const Key* first() const { return key_of(map_.first()); }
+  const Key* last() const { return key_of(map_.last()); }
+
+  // Whether the key was not there before.
+  bool insert(const Key& key) {
+    const std::size_t before = size();
+    map_.set(key, Nothing{});
+    return size() != before;
+  }
+  // Whether the key was there.
+  bool erase(const Key& key) { return map_.erase(key); }
+
+  bool operator==(const PersistentSet&) const = default;
+
+ private:
+  static const Key* key_of(const std::optional<typename Map::Entry>& entry) {
+    return entry ? &entry->first : nullptr;
+  }
+
+  Map map_;
+};
+
+}  // namespace reeve

@@ -1,0 +1,52 @@
+// The program. This version holds the pure core and nothing that runs it, so there is little to
+// say on the command line yet; what is not here is refused, never pretended.
+
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+namespace {
+
+constexpr int exit_usage = 2;
+
+constexpr std::string_view help =
+    "reeve " REEVE_VERSION
+    ", a durable local coordinator\n"
+    "\n"
+    "usage: reeve --version    print the version\n"
+    "       reeve --help       print this\n"
+    "\n"
+    "This version contains the core, the part that decides. It has no daemon and no commands\n"
+    "yet; `./dev demo` in the source tree shows the core at work.\n";
+
+void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
+
+int refuse(std::string_view complaint, std::string_view word) {
+  print(stderr, "reeve: ");
+  print(stderr, complaint);
+  print(stderr, word);
+  print(stderr, "\nTry 'reeve --help'.\n");
+  return exit_usage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  if (arguments.size() < 2) {
+    print(stderr, help);
+    return exit_usage;
+  }
+
+  const std::string_view word = arguments[1];
+  const bool version = word == "--version";
+  if (!version && word != "--help" && word != "-h") {
+    return refuse(word.starts_with('-') ? "unknown option " : "unknown command ", word);
+  }
+  if (arguments.size() > 2) return refuse("unexpected argument ", arguments[2]);
+
+  print(stdout, version ? "reeve " REEVE_VERSION "\n" : help);
+
+  // A full disk behind stdout must not look like success.
+  return std::fflush(stdout) == 0 ? 0 : 1;
+}

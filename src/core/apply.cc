@@ -1,0 +1,307 @@
+#include "core/apply.h"
+
+#include "base/match.h"
+#include "core/digest.h"
+#include "core/waiting.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve {
+
+// The hands of `apply`: what one input does, then everything that follows from it in the
+// same step, until nothing new comes.
+class Root {
+ public:
+  Root(State state, Stamp stamp, const Request& request)
+      : turn_(std::move(state), stamp, request.project, request.session, request.can_return) {}
+  Root(State state, Stamp stamp) : turn_(std::move(state), stamp) {}
+
+  Reply handle(const Request& request);
+  void handle(const Tick&);
+  void handle(const Resumed& resumed);
+  void handle(const ClockStepped& stepped);
+  void handle(const EffectEnded& ended);
+  void handle(const session::Ended& ended) { session::end(turn_, ended.session); }
+  void handle(const session::Returned& returned) { session::come_back(turn_, returned.session); }
+  void handle(const custody::ProcessGone& gone) { custody::gone(turn_, gone.process, false); }
+
+  Applied finish(Reply reply);
+
+ private:
+  Reply dispatch(const Request& request);
+  void settle_due();
+  void go_on_with_chores();
+  void carry_out(const Inner& inner);
+  void ask_for_phase(const grant::Request& request);
+  Effects routed(const Event& event) const;
+  void drain();
+
+  Turn turn_;
+};
+
+namespace {
+
+Reply emit_custom(Turn& turn, const EmitCustom& command) {
+  if (!is_custom_name(command.name)) return refused(Why::BadName, command.name);
+  turn.emit(turn.project(), Custom{custom_name(command.name), command.data});
+  return {Ok{}};
+}
+
+Reply cancel_request(Turn& turn, const CancelRequest& command) {
+  // Only what the same connection asked for.
+  const session::Bound bound{turn.session(), session::WaiterPlace{command.waiter}};
+  if (!turn.state().sessions.bound.contains(bound)) {
+    return refused(Why::NotFound, "request");
+  }
+  waiting::leave(turn, command.waiter, Left::Cancelled);
+  return {Ok{}};
+}
+
+}  // namespace
+
+Reply Root::dispatch(const Request& request) {
+  return match(
+      request.command,
+      [&](const lock::Command& command) { return lock::apply(turn_, command); },
+      [&](const semaphore::Command& command) { return semaphore::apply(turn_, command); },
+      [&](const queue::Command& command) { return queue::apply(turn_, command); },
+      [&](const task::Command& command) { return task::apply(turn_, command); },
+      [&](const pipeline::Command& command) { return pipeline::apply(turn_, command); },
+      [&](const dispatch::Command& command) { return dispatch::apply(turn_, command); },
+      [&](const worker::Command& command) { return worker::apply(turn_, command); },
+      [&](const cron::Command& command) { return cron::apply(turn_, command); },
+      [&](const board::Command& command) { return board::apply(turn_, command); },
+      [&](const decision::Command& command) { return decision::apply(turn_, command); },
+      [&](const mailbox::Command& command) { return mailbox::apply(turn_, command); },
+      [&](const definition::Command& command) { return definition::apply(turn_, command); },
+      [&](const project::Command& command) { return project::apply(turn_, command); },
+      [&](const EmitCustom& command) { return emit_custom(turn_, command); },
+      [&](const CancelRequest& command) { return cancel_request(turn_, command); });
+}
+
+Reply Root::handle(const Request& request) {
+  if (request.project != shared_project &&
+      !turn_.state().projects.projects.contains(request.project)) {
+    return refused(Why::NotFound, "project");
+  }
+  if (request.key.empty()) return dispatch(request);
+
+  const key::Name name{request.project, request.key};
+  const std::uint64_t digest = digest_of(request.command);
+  if (std::optional<Reply> before = key::recall(turn_, name, digest)) return *std::move(before);
+  Reply reply = dispatch(request);
+  if (turn_.changed_) key::remember(turn_, name, digest, reply);
+  return reply;
+}
+
+// What is due is settled in the order in which it was due, at most 256 things a tick. Each noun
+// has a `due` for its own kind of deadline; one that is missing does not compile.
+void Root::settle_due() {
+  while (turn_.may_touch()) {
+    const Timers& timers = turn_.state().timers;
+    const auto first = timers.engine.begin();
+    if (first == timers.engine.end() || (*first).first.due > turn_.now()) break;
+    const Subject subject = (*first).second;
+    turn_.touch();
+    turn_.arm(subject, std::nullopt);
+    std::visit([&](const auto& what) { due(turn_, what); }, subject);
+  }
+  while (turn_.may_touch()) {
+    const Timers& timers = turn_.state().timers;
+    const auto first = timers.wall.begin();
+    if (first == timers.wall.end() || (*first).first.due > turn_.wall()) break;
+    const Subject subject = (*first).second;
+    turn_.touch();
+    turn_.arm_wall(subject, std::nullopt);
+    std::visit([&](const auto& what) { due(turn_, what); }, subject);
+  }
+}
+
+void Root::go_on_with_chores() {
+  while (turn_.may_touch() && !turn_.state().chores.waiting.empty()) {
+    const auto first = turn_.state().chores.waiting.begin();
+    const std::uint64_t number = (*first).first;
+    Chore chore = (*first).second;
+    turn_.touch();
+    const bool finished = match(
+        chore,
+        [&](EndSession& end) { return session::go_on(turn_, end.session); },
+        [&](CarryOn& rest) {
+          for (Inner& inner : rest.effects) turn_.perform({std::move(inner)});
+          for (const Event& event : rest.events) turn_.perform(routed(event));
+          return true;
+        },
+        [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
+        [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
+    Chores& chores = turn_.change().chores;
+    if (finished) {
+      chores.waiting.erase(number);
+    } else {
+      chores.waiting.set(number, std::move(chore));
+      break;  // it stopped because the budget is spent
+    }
+  }
+}
+
+void Root::handle(const Tick&) {
+  settle_due();
+  go_on_with_chores();
+}
+
+void Root::handle(const Resumed& resumed) {
+  turn_.change().leases_from = turn_.now();
+  if (resumed.what == System::What::Ready) session::await_all(turn_);
+  turn_.emit(shared_project, System{resumed.what});
+}
+
+void Root::handle(const ClockStepped&) {
+  turn_.emit(shared_project, System{System::What::ClockStepped});
+}
+
+// The outbox entry goes first: whatever the outcome causes, it is not asked for twice.
+void Root::handle(const EffectEnded& ended) {
+  const Started* started = turn_.state().outbox.find(ended.effect);
+  if (!started) return;
+  const Outgoing effect = started->effect;
+  turn_.change().outbox.erase(ended.effect);
+  match(
+      effect.to, [](const ToNobody&) {},
+      [&](const ToCustody& to) {
+        custody::kill_finished(turn_, to.process, ended.outcome.ended == Ended::Done);
+      },
+      [&](const task::Address& to) { task::finished(turn_, ended.effect, to, ended.outcome); },
+      [&](const pipeline::Address& to) {
+        pipeline::finished(turn_, ended.effect, to, ended.outcome);
+      },
+      [&](const dispatch::Address& to) {
+        dispatch::finished(turn_, ended.effect, to, ended.outcome);
+      },
+      [&](const worker::Address& to) { worker::finished(turn_, ended.effect, to, ended.outcome); },
+      [&](const cron::Address& to) { cron::finished(turn_, ended.effect, to, ended.outcome); },
+      [&](const mailbox::Address& to) {
+        mailbox::finished(turn_, ended.effect, to, ended.outcome);
+      });
+}
+
+void Root::carry_out(const Inner& inner) {
+  match(
+      inner, [&](const Emit& emit) { turn_.emit(emit.project, emit.event); },
+      [&](const AcquireLock& acquire) { ask_for_phase(acquire.request); },
+      [&](const AcquireSemaphore& acquire) { ask_for_phase(acquire.request); },
+      [&](const ReleaseLock& release) {
+        lock::apply(turn_, lock::Release{release.name, release.holder, std::nullopt});
+      },
+      [&](const ReleaseSemaphore& release) {
+        semaphore::apply(turn_, semaphore::Release{release.name, release.holder, std::nullopt});
+      },
+      [&](const StopWaiting& stop) { grant::leave_all(turn_, stop.holder, Left::Cancelled); },
+      [&](const DeadLetter& dead) { queue::move_to(turn_, dead.item, dead.to); },
+      [&](const WakeWorker& wake) { worker::wake(turn_, wake.worker); },
+      [&](const WakeGuard& wake) {
+        pipeline::wake_guard(turn_, wake.pipeline, wake.entry, wake.guard);
+      },
+      [&](const Checkpoint& checkpoint) {
+        pipeline::checkpoint(turn_, checkpoint.pipeline, checkpoint.message);
+      },
+      [&](const SetTimer& timer) { turn_.arm(timer.subject, timer.due); },
+      [&](const CancelTimer& timer) { turn_.arm(timer.subject, std::nullopt); });
+}
+
+// A phase that asked for locks is told at once if it got them, or cannot; if it waits, it is
+// told when its turn comes (core/grant).
+void Root::ask_for_phase(const grant::Request& request) {
+  const grant::ToPhase* phase = std::get_if<grant::ToPhase>(&request.origin);
+  if (!phase) return;
+  const Reply reply = grant::ask(turn_, request);
+  if (!std::holds_alternative<Waiting>(reply.value)) {
+    pipeline::asked(turn_, phase->pipeline, phase->entry, reply);
+  }
+}
+
+// Everything that follows from the input in the same step: inner effects, and what the
+// subscribers want done about the events; what has no room goes on with the next tick.
+void Root::drain() {
+  std::size_t carried_out = 0;
+  while (!turn_.inner_.empty() || turn_.routed_ < turn_.events_.size()) {
+    if (++carried_out > limits::routed_a_step) {
+      CarryOn rest;
+      rest.effects.assign(turn_.inner_.begin(), turn_.inner_.end());
+      rest.events.assign(turn_.events_.begin() + static_cast<std::ptrdiff_t>(turn_.routed_),
+                         turn_.events_.end());
+      turn_.inner_.clear();
+      turn_.routed_ = turn_.events_.size();
+      turn_.later(std::move(rest));
+      return;
+    }
+    if (!turn_.inner_.empty()) {
+      const Inner inner = std::move(turn_.inner_.front());
+      turn_.inner_.pop_front();
+      carry_out(inner);
+    } else {
+      // A copy: routing may announce more, and the vector may move.
+      const Event event = turn_.events_[turn_.routed_++];
+      turn_.perform(routed(event));
+    }
+  }
+}
+
+Effects Root::routed(const Event& event) const {
+  return event_bus::route(turn_.state().subscriptions, event);
+}
+
+Applied Root::finish(Reply reply) {
+  drain();
+  if (turn_.changed_) {
+    ++turn_.state_.sequence;
+    turn_.state_.now = turn_.now();
+  }
+  return {std::move(turn_.state_),   std::move(reply),          std::move(turn_.answers_),
+          std::move(turn_.events_), std::move(turn_.effects_), turn_.changed_};
+}
+
+Applied apply(State state, const Input& input, Stamp stamp) {
+  // Engine time never runs backwards; a stamp that does is our own mistake, but not one to
+  // forget a lease for.
+  stamp.now = std::max(stamp.now, state.now);
+  if (const Request* request = std::get_if<Request>(&input)) {
+    Root root(std::move(state), stamp, *request);
+    Reply reply = root.handle(*request);
+    return root.finish(std::move(reply));
+  }
+  Root root(std::move(state), stamp);
+  match(
+      input, [](const Request&) {}, [&](const Tick& tick) { root.handle(tick); },
+      [&](const Resumed& resumed) { root.handle(resumed); },
+      [&](const ClockStepped& stepped) { root.handle(stepped); },
+      [&](const EffectEnded& ended) { root.handle(ended); },
+      [&](const session::Ended& ended) { root.handle(ended); },
+      [&](const session::Returned& returned) { root.handle(returned); },
+      [&](const custody::ProcessGone& gone) { root.handle(gone); });
+  return root.finish({Ok{}});
+}
+
+State initial_state(Time now) {
+  State state;
+  state.now = now;
+  state.leases_from = now;
+  state.projects.projects.set(shared_project, {"", "//"});
+  state.projects.projects.set(default_project, {"", "default"});
+  state.projects.by_name.set("default", default_project);
+  return state;
+}
+
+Deadlines next_deadline(const State& state) {
+  Deadlines next;
+  if (!state.chores.waiting.empty()) {
+    next.engine = state.now;
+  } else if (const auto first = state.timers.engine.begin(); first != state.timers.engine.end()) {
+    next.engine = (*first).first.due;
+  }
+  if (const auto first = state.timers.wall.begin(); first != state.timers.wall.end()) {
+    next.wall = (*first).first.due;
+  }
+  return next;
+}
+
+}  // namespace reeve

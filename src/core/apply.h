@@ -1,0 +1,37 @@
+#pragma once
+
+#include "base/time.h"
+#include "core/event.h"
+#include "core/input.h"
+#include "core/reply.h"
+#include "core/state.h"
+#include "core/turn.h"
+
+#include <vector>
+
+// The root transition:
+//
+//     apply(state, input, now) -> (state', reply, events, effects)
+//
+// Pure and total. No clock, no randomness, no I/O; no input makes it throw. An input that
+// makes no sense is answered with a refusal and changes nothing. Give it the state to keep
+// (`std::move`) and it is changed in place; give it a copy and the original stays as it was.
+namespace reeve {
+
+struct [[nodiscard]] Applied {
+  State state;
+  Reply reply;
+  std::vector<Answer> answers;  // to requests that had been waiting
+  std::vector<Event> events;
+  std::vector<Start> effects;
+  bool changed = false;  // false: nothing to write, the state is what it was
+
+  bool operator==(const Applied&) const = default;
+};
+
+Applied apply(State state, const Input& input, Stamp stamp);
+
+// A state in which nothing has happened yet.
+State initial_state(Time now);
+
+}  // namespace reeve

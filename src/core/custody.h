@@ -1,0 +1,107 @@
+#pragma once
+
+#include "base/persistent_map.h"
+#include "base/time.h"
+#include "core/answer.h"
+#include "core/holder.h"
+#include "core/id.h"
+#include "core/lease_ref.h"
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <variant>
+
+// Time alone takes nothing from the living. A lease whose holder names a process of this
+// host ends in two steps: its tree is ended (TERM, 5 s, KILL), and only when that end was
+// observed is the lease given on. What cannot be seen dead within 30 s opens a decision.
+//
+//     lease over, max_hold, force-release, cancel        observed gone
+//   ──────────────────────────────────────────▶ Ending ────────────────▶ leases given on
+//                                                  │
+//                                                  │ 30 s, still there
+//                                                  ▼
+//                                   decision: look again · release anyway
+//
+// A process that ends by itself, and is observed to, frees what it held at once.
+namespace reeve {
+class Turn;
+struct EventName;
+struct Reply;
+}
+namespace reeve::decision {
+struct Answer;
+}
+
+namespace reeve::custody {
+
+enum class Cause { Silent, MaxHold, Forced, Cancelled };
+
+struct Held {
+  Process process;
+  LeaseRef lease;
+
+  auto operator<=>(const Held&) const = default;
+};
+
+struct Ending {
+  Time since;
+  Cause cause;
+  EffectId kill;
+  std::optional<DecisionId> decision;
+
+  bool operator==(const Ending&) const = default;
+};
+
+struct Table {
+  PersistentSet<Held> held;                 // by process, so that its end finds all of it
+  PersistentMap<Process, Ending> endings;
+
+  bool operator==(const Table&) const = default;
+};
+
+// An adapter saw that nothing of this process, or group, is left.
+struct ProcessGone {
+  Process process;
+
+  bool operator==(const ProcessGone&) const = default;
+};
+
+struct WasAsked {
+  Process process;
+
+  bool operator==(const WasAsked&) const = default;
+};
+
+struct WasObservedGone {
+  Process process;
+
+  bool operator==(const WasObservedGone&) const = default;
+};
+
+// process:unobserved, process:gone
+using Event = std::variant<WasAsked, WasObservedGone>;
+
+struct Due {
+  Process process;
+
+  auto operator<=>(const Due&) const = default;
+};
+
+// From now on `process` is known to hold `lease`; from now on it is not.
+void keep(Turn& turn, const Process& process, LeaseRef lease);
+void let_go(Turn& turn, const Process& process, const LeaseRef& lease);
+
+// The tree of `process` is to be ended. Asking again while it is being ended changes nothing.
+void end(Turn& turn, const Process& process, Cause cause);
+
+// Its end was observed, or somebody decided to go on without (`blindly`): all it held ends.
+void gone(Turn& turn, const Process& process, bool blindly);
+
+void kill_finished(Turn& turn, const Process& process, bool observed_dead);
+void decided(Turn& turn, const Process& process, const decision::Answer& answer);
+void due(Turn& turn, const Due& due);
+
+EventName name_of(const Event& event);
+
+}  // namespace reeve::custody

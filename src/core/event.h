@@ -1,0 +1,71 @@
+#pragma once
+
+#include "base/bytes.h"
+#include "base/time.h"
+#include "core/board.h"
+#include "core/cron.h"
+#include "core/custody.h"
+#include "core/decision.h"
+#include "core/dispatch.h"
+#include "core/event_name.h"
+#include "core/grant.h"
+#include "core/id.h"
+#include "core/lock.h"
+#include "core/mailbox.h"
+#include "core/pipeline.h"
+#include "core/queue.h"
+#include "core/semaphore.h"
+#include "core/task.h"
+#include "core/worker.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace reeve {
+
+// Somebody must look: the seed's Escalate. What to do about it is a decision (core/decision).
+struct Escalate {
+  std::string subject;
+  std::string message;
+
+  bool operator==(const Escalate&) const = default;
+};
+
+// A user's own event: `reeve emit ci:green branch=main`.
+struct Custom {
+  EventName name;
+  std::vector<std::pair<std::string, std::string>> data;
+
+  bool operator==(const Custom&) const = default;
+};
+
+// What the engine tells of itself: the daemon is ready, the machine slept, the clock was set.
+struct System {
+  enum class What : std::uint8_t { Ready, Suspended, Late, ClockStepped };
+  What what = What::Ready;
+
+  bool operator==(const System&) const = default;
+};
+
+using EventBody =
+    std::variant<lock::Event, semaphore::Event, grant::Event, custody::Event, queue::Event,
+                 task::Event, pipeline::Event, dispatch::Event, worker::Event, cron::Event,
+                 board::Event, decision::Event, mailbox::Event, Escalate, Custom, System>;
+
+// A fact the core announces. Its id is the input that caused it and its place in that step.
+struct Event {
+  std::uint64_t sequence = 0;
+  std::uint32_t index = 0;
+  Wall at;
+  ProjectNo project;
+  EventBody body;
+
+  bool operator==(const Event&) const = default;
+};
+
+EventName name_of(const EventBody& body);
+
+}  // namespace reeve

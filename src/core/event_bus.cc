@@ -1,0 +1,77 @@
+#include "core/event_bus.h"
+
+#include "base/match.h"
+#include "core/event.h"
+
+namespace reeve::event_bus {
+namespace {
+
+Effect effect_of(const Subscriber& who, const Event& event, const EventName& name) {
+  return match(
+      who,
+      [](const Worker& worker) { return Effect{Inner{WakeWorker{worker.worker}}}; },
+      [](const Guard& guard) {
+        return Effect{Inner{WakeGuard{guard.pipeline, guard.entry, guard.guard}}};
+      },
+      [&](const Notification& to) {
+        const std::string title = name.noun + (name.verb.empty() ? "" : ":" + name.verb);
+        return Effect{Outgoing{Notify{title, name.subject, false, to.command, {event}}, ToNobody{}}};
+      },
+      [&](const Hook& hook) {
+        Shell shell;
+        shell.text = hook.text;
+        shell.directory = hook.directory;
+        shell.label = "hook";
+        shell.variables = {{"id", name.subject}, {"noun", name.noun}, {"verb", name.verb}};
+        if (!name.detail.empty()) shell.variables.emplace_back("phase", name.detail);
+        if (const Custom* custom = std::get_if<Custom>(&event.body)) {
+          shell.variables.insert(shell.variables.end(), custom->data.begin(), custom->data.end());
+        }
+        return Effect{Outgoing{std::move(shell), ToNobody{}}};
+      });
+}
+
+void add_matching(Effects& effects, const Table& table, const std::string& noun,
+                  const Event& event, const EventName& name) {
+  for (auto at = table.by_noun.lower_bound(NounKey{noun, {}}); at != table.by_noun.end(); ++at) {
+    const NounKey& key = *at;
+    if (key.noun != noun) return;
+    const Subscription& subscription = key.subscription;
+    const bool ours =
+        subscription.project == shared_project || subscription.project == event.project ||
+        event.project == shared_project;
+    if (ours && matches(subscription.pattern, name)) {
+      effects.push_back(effect_of(subscription.who, event, name));
+    }
+  }
+}
+
+}  // namespace
+
+void subscribe(Table& table, const Subscription& subscription) {
+  if (subscription.pattern.segments.empty()) return;
+  table.by_noun.insert({subscription.pattern.segments.front(), subscription});
+  table.by_subscriber.insert(subscription);
+}
+
+void unsubscribe_all(Table& table, const Subscriber& who) {
+  while (true) {
+    const auto at = table.by_subscriber.lower_bound(Subscription{who, {}, {}});
+    if (at == table.by_subscriber.end() || (*at).who != who) return;
+    const Subscription subscription = *at;
+    table.by_noun.erase({subscription.pattern.segments.front(), subscription});
+    table.by_subscriber.erase(subscription);
+  }
+}
+
+Effects route(const Table& table, const Event& event) {
+  Effects effects;
+  if (table.by_noun.empty()) return effects;
+  const EventName name = name_of(event.body);
+  add_matching(effects, table, name.noun, event, name);
+  add_matching(effects, table, "*", event, name);
+  add_matching(effects, table, "**", event, name);
+  return effects;
+}
+
+}  // namespace reeve::event_bus

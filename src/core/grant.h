@@ -1,0 +1,233 @@
+#pragma once
+
+#include "base/boxed.h"
+#include "base/persistent_map.h"
+#include "base/time.h"
+#include "core/answer.h"
+#include "core/holder.h"
+#include "core/id.h"
+#include "core/lease.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+// Who gets what, and who is next.
+//
+// A request asks for any number of locks and slots, all or none. It is granted at once if
+// everything it asks for is free, or its own already, and nobody who came before waits for
+// any of it; else it is told who is in the way, or, if it wants to wait, stands in the line
+// of every name it asked for. Nothing is held meanwhile. Lines are first come, first served:
+//
+//     lock main     held by ana       line:  bo {main, docs} · cy {main}
+//     lock docs     free              line:  bo {main, docs} · di {docs}
+//
+// Here `docs` is free and di does not get it, for bo came first. One exception, or fairness
+// itself would deadlock: a request goes ahead of those who wait, directly or through others,
+// for its own holder. (Were di the holder of main, it would get docs.) For a semaphore that
+// same rule lets an increase pass the line.
+//
+// A line moves by release, by staleness (a tick), by force, by the end of a session or a
+// process, and when the one at its head gives up. It never polls.
+namespace reeve {
+class Turn;
+struct EventName;
+struct Reply;
+}
+
+namespace reeve::grant {
+
+struct LockWant {
+  LockName name;
+  std::optional<Duration> timeout;  // absent: the lock's definition, else the default
+  std::optional<Duration> max_hold;
+
+  bool operator==(const LockWant&) const = default;
+};
+
+struct SlotWant {
+  SemaphoreName name;
+  std::uint32_t weight = 1;
+  std::optional<Duration> timeout;
+  std::optional<Duration> max_hold;
+
+  bool operator==(const SlotWant&) const = default;
+};
+
+// Whom to tell. A client that waits is answered under its waiter's number; a phase of a
+// pipeline is told by an inner effect, and holds without heartbeat: the daemon does not
+// fall silent.
+struct ToClient {
+  bool operator==(const ToClient&) const = default;
+};
+
+struct ToPhase {
+  PipelineId pipeline;
+  std::uint64_t entry = 0;  // which entry into which phase: a late grant finds no taker
+
+  bool operator==(const ToPhase&) const = default;
+};
+
+using Origin = std::variant<ToClient, ToPhase>;
+
+struct Request {
+  Holder holder;
+  Boxed<HolderMeta> meta;
+  std::vector<LockWant> locks;
+  std::vector<SlotWant> slots;
+  Origin origin;
+  SessionId session = {};         // whose connection waits for the answer
+  std::optional<Duration> wait;   // none: do not wait; max: as long as it takes
+
+  bool operator==(const Request&) const = default;
+};
+
+struct Waiter {
+  Request request;
+  Time since;
+  std::optional<Time> until;
+
+  bool operator==(const Waiter&) const = default;
+};
+
+struct LockPlace {
+  LockName name;
+  WaiterId waiter;
+
+  auto operator<=>(const LockPlace&) const = default;
+};
+
+struct SlotPlace {
+  SemaphoreName name;
+  WaiterId waiter;
+
+  auto operator<=>(const SlotPlace&) const = default;
+};
+
+// A wait counts for its holder, and for the holder within which that one runs.
+struct WaitOf {
+  Holder holder;
+  WaiterId waiter;
+
+  auto operator<=>(const WaitOf&) const = default;
+};
+
+struct Table {
+  PersistentMap<WaiterId, Waiter> waiters;
+  PersistentSet<LockPlace> lock_lines;
+  PersistentSet<SlotPlace> slot_lines;
+  PersistentSet<WaitOf> waits;
+
+  bool operator==(const Table&) const = default;
+};
+
+struct Given {
+  std::string name;
+  Token token;
+  std::optional<Time> expires_at;
+  std::uint32_t weight = 0;          // of a slot; 0 for a lock
+  std::optional<Holder> previous;    // whom it was reclaimed from
+
+  bool operator==(const Given&) const = default;
+};
+
+enum class How { Acquired, Extended, Reclaimed };
+
+struct Granted {
+  How how = How::Acquired;  // Extended: all of it was the holder's already
+  Holder holder;
+  std::vector<Given> given;  // locks first, in the order asked for, then slots
+
+  bool operator==(const Granted&) const = default;
+};
+
+// In the way, for a lock: its holder, or with a line and no holder the first in line.
+struct Busy {
+  LockName name;
+  Holder holder;
+  Time since;
+  std::optional<Time> expires_at;
+  std::uint64_t ahead = 0;
+
+  bool operator==(const Busy&) const = default;
+};
+
+struct Full {
+  SemaphoreName name;
+  std::uint32_t available = 0;
+  std::uint32_t capacity = 0;
+  std::uint64_t ahead = 0;
+
+  bool operator==(const Full&) const = default;
+};
+
+// The holders in the order in which each waits for the next; the last waits for the first.
+struct WouldDeadlock {
+  std::vector<Holder> cycle;
+
+  bool operator==(const WouldDeadlock&) const = default;
+};
+
+// The wait ended without a grant.
+struct NotGranted {
+  Left left = Left::TimedOut;
+  std::variant<Busy, Full> in_the_way;
+
+  bool operator==(const NotGranted&) const = default;
+};
+
+using Reply = std::variant<Granted, Busy, Full, WouldDeadlock, NotGranted>;
+
+// `reeve request.cancel`, and the engine's own word that nobody will hear the answer.
+struct Cancel {
+  WaiterId waiter;
+
+  bool operator==(const Cancel&) const = default;
+};
+
+struct BeganWaiting {
+  WaiterId waiter;
+  Holder holder;
+  std::vector<std::string> names;
+
+  bool operator==(const BeganWaiting&) const = default;
+};
+
+struct StoppedWaiting {
+  WaiterId waiter;
+  Holder holder;
+  Left left = Left::TimedOut;
+
+  bool operator==(const StoppedWaiting&) const = default;
+};
+
+// wait:began, wait:ended
+using Event = std::variant<BeganWaiting, StoppedWaiting>;
+
+struct Due {
+  WaiterId waiter;
+
+  auto operator<=>(const Due&) const = default;
+};
+
+// Judges a request: grants it, says why not, or gives it a place in its lines.
+reeve::Reply ask(Turn& turn, Request request);
+
+// Serves the line of a name that may have become free.
+void serve(Turn& turn, const LockName& name);
+void serve(Turn& turn, const SemaphoreName& name);
+
+// Takes a waiter out of its lines; a client among them is answered.
+void leave(Turn& turn, WaiterId waiter, Left left);
+
+// All that this holder itself waits for.
+void leave_all(Turn& turn, const Holder& holder, Left left);
+
+void due(Turn& turn, const Due& due);
+
+EventName name_of(const Event& event);
+
+}  // namespace reeve::grant

@@ -1,0 +1,95 @@
+#pragma once
+
+#include "base/time.h"
+#include "core/board.h"
+#include "core/cron.h"
+#include "core/custody.h"
+#include "core/decision.h"
+#include "core/definition.h"
+#include "core/dispatch.h"
+#include "core/event.h"
+#include "core/grant.h"
+#include "core/lock.h"
+#include "core/mailbox.h"
+#include "core/outcome.h"
+#include "core/pipeline.h"
+#include "core/project.h"
+#include "core/queue.h"
+#include "core/semaphore.h"
+#include "core/session.h"
+#include "core/task.h"
+#include "core/worker.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+// Everything that enters the core. This is the one header that knows all of it.
+namespace reeve {
+
+// `reeve emit category:action key=value...`
+struct EmitCustom {
+  std::string name;
+  std::vector<std::pair<std::string, std::string>> data;
+
+  bool operator==(const EmitCustom&) const = default;
+};
+
+// Ends a request of the same connection that waits.
+struct CancelRequest {
+  WaiterId waiter;
+
+  bool operator==(const CancelRequest&) const = default;
+};
+
+using Command =
+    std::variant<lock::Command, semaphore::Command, queue::Command, task::Command,
+                 pipeline::Command, dispatch::Command, worker::Command, cron::Command,
+                 board::Command, decision::Command, mailbox::Command, definition::Command,
+                 project::Command, EmitCustom, CancelRequest>;
+
+// A client's word.
+struct Request {
+  ProjectNo project = default_project;
+  SessionId session = {};  // the connection; what binds to it, and where a wait is answered
+  bool can_return = true;  // whether that connection can be resumed after a restart
+  std::string key;         // idempotency; empty: none
+  Command command;
+
+  bool operator==(const Request&) const = default;
+};
+
+// Time has passed: settle what is due, go on with what is left over.
+struct Tick {
+  bool operator==(const Tick&) const = default;
+};
+
+// The daemon listens again: after a restart, a suspend, a stall. Heartbeat leases count from
+// now. `restarted`: connections are gone and have ten seconds to come back.
+struct Resumed {
+  System::What what = System::What::Ready;
+
+  bool operator==(const Resumed&) const = default;
+};
+
+// The machine's wall clock was set; no lease knows.
+struct ClockStepped {
+  Duration by{0};
+
+  bool operator==(const ClockStepped&) const = default;
+};
+
+// The outcome of an outer effect. An unknown, repeated or stale id changes nothing.
+struct EffectEnded {
+  EffectId effect;
+  Outcome outcome;
+
+  bool operator==(const EffectEnded&) const = default;
+};
+
+using Input = std::variant<Request, Tick, Resumed, ClockStepped, EffectEnded, session::Ended,
+                           session::Returned, custody::ProcessGone>;
+
+}  // namespace reeve

@@ -1,0 +1,121 @@
+#include "core/key.h"
+
+#include "base/check.h"
+#include "core/turn.h"
+#include "core/waiting.h"
+
+namespace reeve::key {
+namespace {
+
+// A long reply is kept as what a retry needs to go on: the ids in it.
+reeve::Reply kept(const reeve::Reply& reply) {
+  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
+    if (const queue::Taken* taken = std::get_if<queue::Taken>(of_queue)) {
+      std::size_t bytes = 0;
+      for (const queue::TakenItem& item : taken->items) bytes += item.data.size();
+      if (bytes <= limits::kept_reply_bytes) return reply;
+      queue::Taken short_form = *taken;
+      for (queue::TakenItem& item : short_form.items) item.data = Bytes();
+      return {queue::Reply{std::move(short_form)}};
+    }
+  }
+  return reply;
+}
+
+void forget(Turn& turn, const Name& name) {
+  const Entry* entry = turn.state().keys.entries.find(name);
+  CHECK(entry);
+  const Age age{name.project, entry->order};
+  const std::optional<WaiterId> waiter = entry->waiter;
+  Table& keys = turn.change().keys;
+  keys.by_age.erase(age);
+  if (waiter) keys.waiting.erase(*waiter);
+  keys.entries.erase(name);
+  std::uint64_t& count = keys.counts.edit_or_insert(name.project);
+  if (--count == 0) keys.counts.erase(name.project);
+}
+
+// The oldest key of the project, if it has one.
+const Name* oldest(const Turn& turn, ProjectNo project) {
+  const auto at = turn.state().keys.by_age.lower_bound(Age{project, 0});
+  if (at == turn.state().keys.by_age.end() || at->first.project != project) return nullptr;
+  return &at->second;
+}
+
+// A key is good up to and at its age, and forgotten one millisecond later.
+void arm_oldest(Turn& turn, ProjectNo project) {
+  std::optional<Time> due;
+  if (const Name* name = oldest(turn, project)) {
+    const Entry* entry = turn.state().keys.entries.find(*name);
+    due = saturating_add(entry->since, limits::keys_kept + Duration{1});
+  }
+  turn.arm(Due{project}, due);
+}
+
+}  // namespace
+
+bool Entry::operator==(const Entry& other) const {
+  return digest == other.digest && since == other.since && order == other.order &&
+         waiter == other.waiter && reply == other.reply;
+}
+
+bool Table::operator==(const Table& other) const {
+  return entries == other.entries && by_age == other.by_age && waiting == other.waiting &&
+         counts == other.counts && last_order == other.last_order;
+}
+
+std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
+  const Entry* entry = turn.state().keys.entries.find(name);
+  if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
+  if (entry->digest != digest) return refused(Why::KeyReused, name.key);
+  if (!entry->waiter) return *entry->reply;
+  waiting::move_to_session(turn, *entry->waiter, turn.session());
+  return reeve::Reply{Waiting{*entry->waiter}};
+}
+
+void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::Reply& reply) {
+  if (turn.state().keys.entries.contains(name)) forget(turn, name);
+  Table& keys = turn.change().keys;
+  Entry entry;
+  entry.digest = digest;
+  entry.since = turn.now();
+  entry.order = ++keys.last_order;
+  if (const Waiting* waiting = std::get_if<Waiting>(&reply.value)) {
+    entry.waiter = waiting->waiter;
+    keys.waiting.set(waiting->waiter, name);
+  } else {
+    entry.reply = Boxed<reeve::Reply>(kept(reply));
+  }
+  keys.by_age.set(Age{name.project, entry.order}, name);
+  keys.entries.set(name, std::move(entry));
+  if (++keys.counts.edit_or_insert(name.project) > limits::keys_a_project) {
+    forget(turn, Name(*oldest(turn, name.project)));
+  }
+  arm_oldest(turn, name.project);
+}
+
+void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
+  const Name* found = turn.state().keys.waiting.find(waiter);
+  if (!found) return;
+  const Name name = *found;
+  Table& keys = turn.change().keys;
+  keys.waiting.erase(waiter);
+  Entry* entry = keys.entries.edit(name);
+  CHECK(entry);
+  entry->waiter.reset();
+  entry->reply = Boxed<reeve::Reply>(kept(reply));
+}
+
+void due(Turn& turn, const Due& due) {
+  while (turn.may_touch()) {
+    const Name* name = oldest(turn, due.project);
+    if (!name) break;
+    const Entry* entry = turn.state().keys.entries.find(*name);
+    if (turn.now() <= saturating_add(entry->since, limits::keys_kept)) break;
+    turn.touch();
+    forget(turn, Name(*name));
+  }
+  arm_oldest(turn, due.project);
+}
+
+}  // namespace reeve::key

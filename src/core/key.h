@@ -1,0 +1,77 @@
+#pragma once
+
+#include "base/boxed.h"
+#include "base/persistent_map.h"
+#include "base/time.h"
+#include "core/id.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+// A request with a key is applied once: a retry gets the first answer, for 24 h and a
+// project's last 100,000. Kept are the digest of the request, so that the same key with
+// another request is found out, and its reply. A reply that changed nothing is not kept:
+// asking again is as good as asking first. A key whose request still waits takes over its
+// place in line.
+namespace reeve {
+class Turn;
+struct Reply;
+}
+
+namespace reeve::key {
+
+struct Name {
+  ProjectNo project;
+  std::string key;
+
+  auto operator<=>(const Name&) const = default;
+};
+
+struct Entry {
+  std::uint64_t digest = 0;
+  Time since;
+  std::uint64_t order = 0;          // its place by age
+  std::optional<WaiterId> waiter;   // still waiting
+  Boxed<reeve::Reply> reply;
+
+  bool operator==(const Entry&) const;
+};
+
+struct Age {
+  ProjectNo project;
+  std::uint64_t order = 0;
+
+  auto operator<=>(const Age&) const = default;
+};
+
+struct Table {
+  PersistentMap<Name, Entry> entries;
+  PersistentMap<Age, Name> by_age;
+  PersistentMap<WaiterId, Name> waiting;
+  PersistentMap<ProjectNo, std::uint64_t> counts;
+  std::uint64_t last_order = 0;
+
+  bool operator==(const Table&) const;
+};
+
+// The oldest key of a project is over a day old.
+struct Due {
+  ProjectNo project;
+
+  auto operator<=>(const Due&) const = default;
+};
+
+// The answer that was given before, if this key was: KEY_REUSED, the kept reply, or the place.
+std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest);
+
+// Keeps a reply, or the waiter that will have one.
+void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::Reply& reply);
+
+// The waiter has its answer: the key, if it came with one, keeps it.
+void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply);
+
+void due(Turn& turn, const Due& due);
+
+}  // namespace reeve::key

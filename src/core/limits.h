@@ -1,0 +1,47 @@
+#pragma once
+
+#include "base/time.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+// Every limit the core knows, once. Over a limit: a clear refusal, nothing lost.
+namespace reeve::limits {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::size_t name_bytes = 200;
+inline constexpr std::size_t item_bytes = std::size_t{1} << 20;
+inline constexpr std::size_t batch_items = 1000;
+inline constexpr std::size_t batch_bytes = std::size_t{4} << 20;
+inline constexpr std::size_t projects = 1000;
+inline constexpr std::size_t names_a_project = 100'000;  // of locks; of semaphores; of queues
+inline constexpr std::size_t names_a_request = 64;
+inline constexpr std::size_t waiters_a_line = 10'000;
+inline constexpr std::size_t open_pipelines = 100'000;
+inline constexpr std::size_t sessions = 10'000;
+inline constexpr std::size_t text_bytes = 64 * 1024;  // messages, labels, errors: cut, not refused
+
+// What one `apply` may touch; the rest goes on with the next tick.
+inline constexpr std::size_t touched_a_step = 256;
+// How many inner effects one step carries out before it leaves the rest to the next tick.
+inline constexpr std::size_t routed_a_step = 1000;
+
+// The state is full at nine tenths of this: new work is refused, finishing work goes on.
+inline constexpr std::uint64_t state_bytes = std::uint64_t{4} << 30;
+
+inline constexpr std::size_t keys_a_project = 100'000;
+inline constexpr Duration keys_kept = 24h;
+inline constexpr std::size_t kept_reply_bytes = 4096;
+
+inline constexpr std::size_t finished_kept = 1000;  // a kind and project
+inline constexpr Duration finished_kept_for = 24h;
+inline constexpr Duration free_lock_kept = 24h;
+
+inline constexpr Duration heartbeat_timeout = 60s;  // where nothing else is said
+inline constexpr Duration session_return = 10s;     // how long a place is kept after a restart
+inline constexpr Duration kill_grace = 5s;          // between TERM and KILL
+inline constexpr Duration observe_end = 30s;        // then somebody is asked
+
+}  // namespace reeve::limits

@@ -1,0 +1,12 @@
+#include "core/mailbox.h"
+
+#include "core/turn.h"
+
+namespace reeve::mailbox {
+
+reeve::Reply apply(Turn&, const Command&) { return {Ok{}}; }
+void due(Turn&, const Due&) {}
+void finished(Turn&, EffectId, const Address&, const Outcome&) {}
+EventName name_of(const Event&) { return {}; }
+
+}  // namespace reeve::mailbox

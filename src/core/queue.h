@@ -1,0 +1,606 @@
+#pragma once
+
+#include "base/boxed.h"
+#include "base/bytes.h"
+#include "base/persistent_map.h"
+#include "base/time.h"
+#include "core/answer.h"
+#include "core/holder.h"
+#include "core/id.h"
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+// Queues of items, highest priority first and, within a priority, in the order in which
+// they were pushed. That order never changes: an item that was released, timed out or
+// redriven has its old place again. (An item's number is its place: one counter makes both.)
+//
+//              push                 take                    complete
+//     ──────────────────▶ Pending ───────▶ Processing ─────────────────▶ Completed
+//                          ▲ ▲ ▲  release    │  │ │
+//                          │ │ └─────────────┘  │ │
+//                          │ │  fail, silence   │ │  fail, silence: attempts used up
+//                          │ └──────────────────┘ └────────────────┐
+//                          │    after the backoff                  ▼
+//                          └───────────────────────────────────── Dead   (or pending in the
+//                                        redrive                          dead-letter queue)
+//
+// Each take makes a fresh claim, a token; every later word about the item presents it, and
+// an old one is refused. `attempts` counts takes. At `visible_at` a tick takes the item
+// back from a holder that names no process, whether or not anybody asks.
+//
+// An item must be small: a million of them live here. What every item has stands in the
+// item, what few have (a claim, a past) in a box beside it, its data in a block of bytes.
+namespace reeve {
+class Turn;
+struct EventName;
+struct Reply;
+}
+namespace reeve::decision {
+struct Answer;
+}
+
+namespace reeve::queue {
+
+// A queue's number, so that an item need not carry its name.
+using QueueNo = std::uint32_t;
+
+enum class OnExhaust : std::uint8_t { Dead, Escalate, Pause };
+
+struct Config {
+  Duration visibility_timeout = std::chrono::minutes{5};
+  std::uint32_t max_attempts = 3;                        // 0: no limit
+  Duration backoff_first = std::chrono::seconds{1};      // 0: none
+  Duration backoff_max = std::chrono::minutes{5};
+  OnExhaust on_exhaust = OnExhaust::Dead;
+  std::optional<QueueName> dead_letter;
+  std::uint32_t keep_completed = 1000;
+  Duration keep_completed_for = std::chrono::hours{24};
+  std::optional<Duration> keep_dead_for;                 // none: until redriven or dropped
+
+  bool operator==(const Config&) const = default;
+};
+
+// Where every item that ever was in the queue is, or went. At every moment
+//   pushed + moved_in = pending + processing + completed + dead + dropped + forgotten + moved_out
+// where `pending` includes the delayed ones.
+struct Counts {
+  std::uint64_t pushed = 0;
+  std::uint64_t moved_in = 0;
+  std::uint64_t pending = 0;
+  std::uint64_t delayed = 0;
+  std::uint64_t processing = 0;
+  std::uint64_t completed = 0;
+  std::uint64_t dead = 0;
+  std::uint64_t dropped = 0;
+  std::uint64_t forgotten = 0;
+  std::uint64_t moved_out = 0;
+
+  bool operator==(const Counts&) const = default;
+};
+
+struct Queue {
+  QueueName name;
+  Config config;
+  bool paused = false;
+  std::optional<Time> paused_until;  // beanstalkd's pause-tube
+  Counts counts;
+
+  bool operator==(const Queue&) const = default;
+};
+
+enum class State : std::uint8_t { Pending, Processing, Completed, Dead };
+
+// A claim: who has the item, and until when nobody else does. Without `visibility` the
+// holder is a pipeline, which the daemon itself keeps.
+struct Claim {
+  Holder holder;
+  Boxed<HolderMeta> meta;
+  Token token;
+  Time taken_at;
+  Time last_sign;                      // the lease counts from here: core/lease
+  std::optional<Duration> visibility;
+  bool ending = false;                 // its process is being ended
+
+  bool operator==(const Claim&) const = default;
+};
+
+// What only some items have.
+struct Rest {
+  std::optional<Claim> claim;          // Processing; Completed: the claim that completed it
+  std::optional<Time> not_before;      // Pending, delayed: not in the ready order yet
+  std::optional<Time> ended_at;        // Completed, Dead
+  std::optional<Duration> visibility;  // the item's own, instead of the queue's
+  std::string dedupe_key;
+  std::string last_error;
+  std::string reason;                  // Dead
+  std::optional<QueueName> origin;     // in a dead-letter queue: where it came from
+  std::uint64_t buried = 0;            // Dead: the order of dying
+
+  bool operator==(const Rest&) const = default;
+};
+
+struct Item {
+  QueueNo queue = 0;
+  std::int32_t priority = 0;
+  Time created_at;
+  std::uint32_t attempts = 0;
+  State state = State::Pending;
+  bool json = true;  // how the data came: JSON text, or plain bytes
+  Bytes data;
+  Boxed<Rest> rest;
+
+  bool operator==(const Item&) const = default;
+};
+
+// Higher priority first, then the lower number: the order of taking.
+struct ReadyKey {
+  QueueNo queue = 0;
+  std::uint32_t below_top = 0;  // priority, turned round so that the first key is the next item
+  ItemId item;
+
+  auto operator<=>(const ReadyKey&) const = default;
+};
+
+// What time does to an item: a delay or a claim that ends, a dead or completed one that is
+// to be forgotten.
+struct DueKey {
+  QueueNo queue = 0;
+  Time due;
+  ItemId item;
+
+  auto operator<=>(const DueKey&) const = default;
+};
+
+struct EndedKey {
+  QueueNo queue = 0;
+  std::uint64_t order = 0;
+  ItemId item;
+
+  auto operator<=>(const EndedKey&) const = default;
+};
+
+struct DedupeKey {
+  QueueNo queue = 0;
+  std::string key;
+
+  auto operator<=>(const DedupeKey&) const = default;
+};
+
+// Somebody who waits for an item of any of these queues.
+struct Taker {
+  Holder holder;
+  Boxed<HolderMeta> meta;
+  std::vector<QueueNo> queues;
+  std::uint32_t max = 1;
+  SessionId session = {};
+  Time since;
+  std::optional<Time> until;
+
+  bool operator==(const Taker&) const = default;
+};
+
+struct TakerPlace {
+  QueueNo queue = 0;
+  WaiterId waiter;
+
+  auto operator<=>(const TakerPlace&) const = default;
+};
+
+struct Table {
+  PersistentMap<QueueName, QueueNo> names;
+  PersistentMap<QueueNo, Queue> queues;
+  PersistentMap<ItemId, Item> items;
+  PersistentSet<ReadyKey> ready;
+  PersistentSet<DueKey> due;
+  PersistentSet<EndedKey> completed;  // by when, oldest first
+  PersistentSet<EndedKey> dead;       // in the order of dying
+  PersistentMap<DedupeKey, ItemId> dedupe;
+  PersistentMap<WaiterId, Taker> takers;
+  PersistentSet<TakerPlace> lines;
+  std::uint32_t last_queue = 0;
+  std::uint64_t bytes = 0;            // of data
+
+  bool operator==(const Table&) const = default;
+};
+
+// ── What can be asked ──
+
+struct Create {
+  QueueName name;
+  Config config;
+
+  bool operator==(const Create&) const = default;
+};
+
+struct NewItem {
+  Bytes data;
+  bool json = true;
+  std::int32_t priority = 0;
+  Duration delay{0};
+  std::string dedupe_key;
+  std::optional<Duration> visibility;
+
+  bool operator==(const NewItem&) const = default;
+};
+
+struct Push {
+  QueueName queue;
+  std::vector<NewItem> items;
+
+  bool operator==(const Push&) const = default;
+};
+
+struct Take {
+  std::vector<QueueName> queues;
+  Holder holder;
+  Boxed<HolderMeta> meta;
+  std::uint32_t max = 1;
+  std::optional<Duration> wait;
+
+  bool operator==(const Take&) const = default;
+};
+
+// One item by its number (beanstalkd's reserve-job), whatever stands before it.
+struct TakeOne {
+  QueueName queue;
+  ItemId item;
+  Holder holder;
+  Boxed<HolderMeta> meta;
+
+  bool operator==(const TakeOne&) const = default;
+};
+
+struct ItemClaim {
+  ItemId item;
+  Token claim;
+
+  bool operator==(const ItemClaim&) const = default;
+};
+
+struct Complete {
+  QueueName queue;
+  std::vector<ItemClaim> items;
+
+  bool operator==(const Complete&) const = default;
+};
+
+struct Fail {
+  QueueName queue;
+  ItemClaim item;
+  std::string error;
+  std::optional<Duration> retry_after;
+
+  bool operator==(const Fail&) const = default;
+};
+
+struct Extend {
+  QueueName queue;
+  ItemClaim item;
+  std::optional<Duration> by;  // none: the visibility it was taken with, from now
+
+  bool operator==(const Extend&) const = default;
+};
+
+// Gives it back. The attempt its take had counted is taken back too.
+struct Release {
+  QueueName queue;
+  ItemClaim item;
+  Duration delay{0};
+  std::optional<std::int32_t> priority;
+
+  bool operator==(const Release&) const = default;
+};
+
+// Dead by somebody's word (beanstalkd's bury).
+struct Bury {
+  QueueName queue;
+  ItemClaim item;
+  std::string reason;
+  std::optional<std::int32_t> priority;
+
+  bool operator==(const Bury&) const = default;
+};
+
+struct Drop {
+  QueueName queue;
+  ItemId item;
+
+  bool operator==(const Drop&) const = default;
+};
+
+// Of a dead-letter queue: home. Else: pending again with attempts 0. No ids: all, as a chore.
+struct Redrive {
+  QueueName queue;
+  std::vector<ItemId> items;
+  bool all = false;
+  std::optional<std::uint64_t> first;  // at most so many, in the order of dying (kick)
+
+  bool operator==(const Redrive&) const = default;
+};
+
+// Makes up to `count` delayed items ready now (kick of a tube without buried ones).
+struct Hurry {
+  QueueName queue;
+  std::uint64_t count = 1;
+  std::optional<ItemId> item;
+
+  bool operator==(const Hurry&) const = default;
+};
+
+struct Pause {
+  QueueName queue;
+  std::optional<Duration> for_;
+
+  bool operator==(const Pause&) const = default;
+};
+
+struct Resume {
+  QueueName queue;
+
+  bool operator==(const Resume&) const = default;
+};
+
+struct Purge {
+  QueueName queue;
+  State state = State::Dead;
+
+  bool operator==(const Purge&) const = default;
+};
+
+// Only an empty queue, or one of ended items, that nobody waits for.
+struct Remove {
+  QueueName queue;
+
+  bool operator==(const Remove&) const = default;
+};
+
+using Command = std::variant<Create, Push, Take, TakeOne, Complete, Fail, Extend, Release, Bury, Drop,
+                             Redrive, Hurry, Pause, Resume, Purge, Remove>;
+
+// ── What is answered ──
+
+struct Pushed {
+  std::vector<ItemId> ids;
+  std::vector<bool> duplicate;  // beside each id: it was there already
+
+  bool operator==(const Pushed&) const = default;
+};
+
+struct TakenItem {
+  ItemId id;
+  QueueName queue;
+  Bytes data;
+  bool json = true;
+  std::int32_t priority = 0;
+  std::uint32_t attempts = 0;
+  Token claim;
+  std::optional<Time> visible_at;
+
+  bool operator==(const TakenItem&) const = default;
+};
+
+struct Taken {
+  std::vector<TakenItem> items;  // empty: nothing there
+  bool paused = false;           // empty, because every queue named is paused
+
+  bool operator==(const Taken&) const = default;
+};
+
+// Beside each item asked about.
+struct StaleClaim {
+  ItemId item;
+  std::optional<Holder> current;
+
+  bool operator==(const StaleClaim&) const = default;
+};
+
+struct Settled {
+  std::vector<std::variant<ItemId, StaleClaim>> items;
+
+  bool operator==(const Settled&) const = default;
+};
+
+struct Extended {
+  ItemId item;
+  std::optional<Time> visible_at;
+
+  bool operator==(const Extended&) const = default;
+};
+
+struct Counted {
+  std::uint64_t items = 0;
+
+  bool operator==(const Counted&) const = default;
+};
+
+using Reply = std::variant<Pushed, Taken, Settled, StaleClaim, Extended, Counted>;
+
+// ── Facts ──
+
+struct WasPushed {
+  QueueName queue;
+  ItemId item;
+  std::int32_t priority = 0;
+
+  bool operator==(const WasPushed&) const = default;
+};
+
+struct WasTaken {
+  QueueName queue;
+  ItemId item;
+  Holder holder;
+  Token claim;
+  std::uint32_t attempt = 0;
+
+  bool operator==(const WasTaken&) const = default;
+};
+
+struct WasCompleted {
+  QueueName queue;
+  ItemId item;
+  Token claim;
+
+  bool operator==(const WasCompleted&) const = default;
+};
+
+// An attempt that ended without success; the item will be tried again.
+struct HasFailed {
+  QueueName queue;
+  ItemId item;
+  std::string error;
+  Time retry_at;
+
+  bool operator==(const HasFailed&) const = default;
+};
+
+struct TimedOut {
+  QueueName queue;
+  ItemId item;
+  Holder holder;
+  Token claim;
+
+  bool operator==(const TimedOut&) const = default;
+};
+
+struct WasReleased {
+  QueueName queue;
+  ItemId item;
+  Token claim;
+  bool ended = false;  // its session or process is gone
+
+  bool operator==(const WasReleased&) const = default;
+};
+
+struct HasDied {
+  QueueName queue;
+  ItemId item;
+  std::string reason;
+  std::optional<QueueName> moved_to;
+
+  bool operator==(const HasDied&) const = default;
+};
+
+struct WasRedriven {
+  QueueName queue;
+  ItemId item;
+  std::optional<QueueName> home;
+
+  bool operator==(const WasRedriven&) const = default;
+};
+
+struct WasDropped {
+  QueueName queue;
+  ItemId item;
+
+  bool operator==(const WasDropped&) const = default;
+};
+
+struct WasPaused {
+  QueueName queue;
+
+  bool operator==(const WasPaused&) const = default;
+};
+
+struct WasResumed {
+  QueueName queue;
+
+  bool operator==(const WasResumed&) const = default;
+};
+
+struct WasCreated {
+  QueueName queue;
+
+  bool operator==(const WasCreated&) const = default;
+};
+
+struct WasRemoved {
+  QueueName queue;
+
+  bool operator==(const WasRemoved&) const = default;
+};
+
+// queue:push, :take, :complete, :fail, :timeout, :release, :dead, :redrive, :drop, :pause, :resume,
+// :create, :remove
+using Event = std::variant<WasPushed, WasTaken, WasCompleted, HasFailed, TimedOut, WasReleased,
+                           HasDied, WasRedriven, WasDropped, WasPaused, WasResumed, WasCreated,
+                           WasRemoved>;
+
+// ── Timers and chores ──
+
+// The first thing that time does to an item of this queue.
+struct Due {
+  QueueNo queue = 0;
+
+  auto operator<=>(const Due&) const = default;
+};
+
+struct TakerDue {
+  WaiterId waiter;
+
+  auto operator<=>(const TakerDue&) const = default;
+};
+
+struct PauseDue {
+  QueueNo queue = 0;
+
+  auto operator<=>(const PauseDue&) const = default;
+};
+
+// A chore: what one step may not do at once (core/chore.h). `waiter` is answered at the end.
+struct RedriveAll {
+  QueueNo queue = 0;
+  std::uint64_t left = 0;
+  std::uint64_t done = 0;
+  WaiterId waiter;
+
+  bool operator==(const RedriveAll&) const = default;
+};
+
+struct PurgeAll {
+  QueueNo queue = 0;
+  State state = State::Dead;
+  std::uint64_t done = 0;
+  WaiterId waiter;
+
+  bool operator==(const PurgeAll&) const = default;
+};
+
+reeve::Reply apply(Turn& turn, const Command& command);
+void due(Turn& turn, const Due& due);
+void due(Turn& turn, const TakerDue& due);
+void due(Turn& turn, const PauseDue& due);
+EventName name_of(const Event& event);
+
+// Does a part of it, within the turn's budget; true when it is finished.
+bool go_on(Turn& turn, RedriveAll& chore);
+bool go_on(Turn& turn, PurgeAll& chore);
+
+// The claim ended by itself: the process or the session behind it is gone. Pending again in
+// its old place, the attempt not counted.
+void lease_gone(Turn& turn, ItemId item);
+
+// A taker that waits gives up.
+void leave(Turn& turn, WaiterId taker, Left left);
+
+// The answer to the decision that an exhausted item opened: retry, dead or drop.
+void decided(Turn& turn, ItemId item, const decision::Answer& answer);
+
+// Takes the next item for a pipeline, which holds it without a visibility timeout: its claim
+// ends with the pipeline, in the same input.
+std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
+                                           const Holder& holder);
+
+// Carries an item whose attempts are used up to its dead-letter queue.
+void move_to(Turn& turn, ItemId item, const QueueName& to);
+
+// The pipeline that had the item ended (core/worker).
+void finish(Turn& turn, ItemId item, Token claim);
+void fail(Turn& turn, ItemId item, Token claim, const std::string& error);
+void give_back(Turn& turn, ItemId item, Token claim);
+
+}  // namespace reeve::queue

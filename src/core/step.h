@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+namespace reeve {
+
+struct Effect;  // core/effect.h, which knows the nouns; the nouns' headers need not know it
+using Effects = std::vector<Effect>;
+
+// What a transition of one machine gives back: what it is now, what to answer, and what is
+// to be done. Every machine that is a value (task, strategy, guard, pipeline, ...) answers
+// in this shape. The root's own answer is core/apply.h.
+template <class State, class Outcome>
+struct [[nodiscard]] Step {
+  State next;
+  Outcome outcome;
+  Effects effects = {};
+};
+
+}  // namespace reeve

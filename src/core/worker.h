@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/answer.h"
+#include "core/id.h"
+#include "core/pipeline.h"
+
+#include <compare>
+#include <string>
+#include <variant>
+
+namespace reeve {
+class Turn;
+struct EventName;
+struct Outcome;
+struct Reply;
+}
+
+namespace reeve::worker {
+
+struct Table {
+  bool operator==(const Table&) const = default;
+};
+
+struct Nothing {
+  auto operator<=>(const Nothing&) const = default;
+};
+
+using Command = std::variant<Nothing>;
+using Reply = std::variant<Nothing>;
+using Event = std::variant<Nothing>;
+
+struct Due {
+  auto operator<=>(const Due&) const = default;
+};
+
+// Where the outcome of an effect goes.
+struct Address {
+  bool operator==(const Address&) const = default;
+};
+
+reeve::Reply apply(Turn& turn, const Command& command);
+void due(Turn& turn, const Due& due);
+void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome);
+
+// A pipeline that this worker (cron) started ended: its item is completed, failed or released
+// in the same input, and there is room for the next.
+void pipeline_ended(Turn& turn, const pipeline::ByWorker& by, PipelineId pipeline,
+                    pipeline::Ending ending, const std::string& error);
+void wake(Turn& turn, const WorkerName& name);
+EventName name_of(const Event& event);
+
+}  // namespace reeve::worker
