@@ -93,7 +93,7 @@ struct Queue {
   bool operator==(const Queue&) const = default;
 };
 
-enum class State : std::uint8_t { Pending, Processing, Completed, Dead };
+enum class ItemState : std::uint8_t { Pending, Processing, Completed, Dead };
 
 // A claim: who has the item, and until when nobody else does. Without `visibility` the
 // holder is a pipeline, which the daemon itself keeps.
@@ -129,7 +129,7 @@ struct Item {
   std::int32_t priority = 0;
   Time created_at;
   std::uint32_t attempts = 0;
-  State state = State::Pending;
+  ItemState state = ItemState::Pending;
   bool json = true;  // how the data came: JSON text, or plain bytes
   Bytes data;
   Boxed<Rest> rest;
@@ -347,7 +347,7 @@ struct Resume {
 
 struct Purge {
   QueueName queue;
-  State state = State::Dead;
+  ItemState state = ItemState::Dead;
 
   bool operator==(const Purge&) const = default;
 };
@@ -563,7 +563,7 @@ struct RedriveAll {
 
 struct PurgeAll {
   QueueNo queue = 0;
-  State state = State::Dead;
+  ItemState state = ItemState::Dead;
   std::uint64_t done = 0;
   WaiterId waiter;
 

@@ -1,0 +1,7 @@
+#include "core/invariants.h"
+
+namespace reeve::decision {
+
+void check(const State&, Violations&) {}
+
+}  // namespace reeve::decision

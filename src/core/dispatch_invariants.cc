@@ -1,0 +1,7 @@
+#include "core/invariants.h"
+
+namespace reeve::dispatch {
+
+void check(const State&, Violations&) {}
+
+}  // namespace reeve::dispatch

@@ -1,0 +1,7 @@
+#include "core/invariants.h"
+
+namespace reeve::queue {
+
+void check(const State&, Violations&) {}
+
+}  // namespace reeve::queue
