@@ -188,7 +188,7 @@ struct [[nodiscard]] Step {
 
 Step start(Time now);
 
-// The check that was asked for ended.
+// The check that was asked for last ended; an outcome of an earlier one is not to be handed in.
 Step checked(Guard guard, const definition::Guard& definition, const Outcome& outcome, Time now);
 
 // An event of `wake_on` happened.
@@ -198,13 +198,13 @@ Step wake(Guard guard, const definition::Guard& definition, Time now);
 Step due(Guard guard, const definition::Guard& definition, Time now);
 
 // One that has passed is checked once more, because the locks took waiting; if it no longer
-// passes it waits again. Not counted, and the total wait runs on.
+// passes it waits again. This check is not counted; counts and the total wait begin anew.
 Step again(Guard guard, const definition::Guard& definition, Time now);
 
 // The word of somebody who was asked, about a guard that timed out or failed. `CheckAgain`
 // begins anew: counts, and the total wait.
 enum class Answer : std::uint8_t { CheckAgain, Pass, Fail };
-Step answered(Guard guard, const definition::Guard& definition, Answer answer, Time now);
+Step answered(Guard guard, Answer answer, Time now);
 
 // Why it failed, in words.
 std::string text_of(Reason reason);
