@@ -132,6 +132,7 @@ void Root::go_on_with_chores() {
           for (const Event& event : rest.events) turn_.perform(routed(event));
           return true;
         },
+        [&](lock::CleanupRest& rest) { return lock::go_on(turn_, rest); },
         [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
         [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
     Chores& chores = turn_.change().chores;
