@@ -111,6 +111,9 @@ struct Queue {
 
 enum class ItemState : std::uint8_t { Pending, Processing, Completed, Dead };
 
+// Whether the process behind a claim is being ended, and why.
+enum class Ending : std::uint8_t { No, Silent, Disconnected };
+
 // A claim: who has the item, and until when nobody else does. Without `visibility` the
 // holder is a pipeline, which the daemon itself keeps.
 struct Claim {
@@ -121,7 +124,7 @@ struct Claim {
   Time last_sign;                      // the lease counts from here: core/lease
   std::optional<Duration> visibility;
   std::optional<Time> due;             // its key in Table::due; early if leases_from moved since
-  bool ending = false;                 // its process is being ended
+  Ending ending = Ending::No;          // then its token is refused
 
   bool operator==(const Claim&) const = default;
 };
@@ -643,9 +646,13 @@ EventName name_of(const Event& event);
 bool go_on(Turn& turn, RedriveAll& chore);
 bool go_on(Turn& turn, PurgeAll& chore);
 
-// The claim ended by itself: the process or the session behind it is gone. Pending again in
-// its old place, the attempt not counted; but what was over before is a timeout like any other.
+// The process behind the claim is gone: pending again in its old place, the attempt not counted;
+// but if it was ended for its silence, that is a timeout like any other.
 void lease_gone(Turn& turn, ItemId item);
+
+// The session its holder is bound to ended: given back alike, or, if a process is named, that is
+// ended first. (A disconnect does not prove that the process is gone.)
+void session_gone(Turn& turn, ItemId item, SessionId session);
 
 // A taker that waits gives up; its connection, which was awaited, is back.
 void leave(Turn& turn, WaiterId taker, Left left);

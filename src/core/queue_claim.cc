@@ -11,7 +11,7 @@ namespace {
 const Claim* find_claim(const Turn& turn, const Item* item, Token token) {
   if (!item || item->state != ItemState::Processing) return nullptr;
   const Claim& held = *item->rest->claim;
-  if (held.token != token || held.ending) return nullptr;
+  if (held.token != token || held.ending != Ending::No) return nullptr;
   if (is_over(lease_of(held), turn.leases_from(), turn.now())) return nullptr;
   return &held;
 }
@@ -133,6 +133,17 @@ void time_out(Turn& turn, ItemId id, Time when) {
   fail_attempt(turn, id, "visibility timeout", std::nullopt, when, false);
 }
 
+bool names_process(const Claim& held) { return held.meta && held.meta->process; }
+
+// Only when the end of the process was observed is the item given on: `lease_gone`.
+void begin_ending(Turn& turn, ItemId id, Ending ending, custody::Cause cause) {
+  Claim& held = *turn.change().queues.items.edit(id)->rest.edit().claim;
+  held.ending = ending;
+  const Process process = *held.meta->process;
+  move_deadline(turn, id);
+  custody::end(turn, process, cause);
+}
+
 void release_item(Turn& turn, ItemId id, Duration delay, std::optional<std::int32_t> priority,
                   bool ended) {
   const Item& before = *turn.state().queues.items.find(id);
@@ -245,22 +256,26 @@ reeve::Reply bury(Turn& turn, const Bury& command) {
 
 void expire(Turn& turn, ItemId id, Time when) {
   const Claim& held = *turn.state().queues.items.find(id)->rest->claim;
-  if (!held.meta || !held.meta->process) return time_out(turn, id, when);
-  const Process process = *held.meta->process;
-  turn.change().queues.items.edit(id)->rest.edit().claim->ending = true;
-  move_deadline(turn, id);
-  custody::end(turn, process, custody::Cause::Silent);
+  if (!names_process(held)) return time_out(turn, id, when);
+  begin_ending(turn, id, Ending::Silent, custody::Cause::Silent);
 }
 
 void lease_gone(Turn& turn, ItemId id) {
+  settle(turn);
+  const Item* item = turn.state().queues.items.find(id);
+  if (!item || item->state != ItemState::Processing) return;
+  if (item->rest->claim->ending == Ending::Silent) return time_out(turn, id, turn.now());
+  release_item(turn, id, Duration{0}, std::nullopt, true);
+}
+
+void session_gone(Turn& turn, ItemId id, SessionId session) {
+  settle(turn);
   const Item* item = turn.state().queues.items.find(id);
   if (!item || item->state != ItemState::Processing) return;
   const Claim& held = *item->rest->claim;
-  if (held.ending) return time_out(turn, id, turn.now());
-  if (is_over(lease_of(held), turn.leases_from(), turn.now())) {
-    return time_out(turn, id, *over_at(lease_of(held), turn.leases_from()));
-  }
-  release_item(turn, id, Duration{0}, std::nullopt, true);
+  if (held.holder.session != session || held.ending != Ending::No) return;
+  if (!names_process(held)) return release_item(turn, id, Duration{0}, std::nullopt, true);
+  begin_ending(turn, id, Ending::Disconnected, custody::Cause::Cancelled);
 }
 
 void finish(Turn& turn, ItemId id, Token claim) {

@@ -82,7 +82,8 @@ class Check {
     const std::string thing = to_text(id);
     expect(claim.token.value <= state_.last_token, thing, "has a claim that was never given");
     expect(item.attempts > 0, thing, "was taken and counts no attempt");
-    const bool watched = claim.visibility && !claim.ending;
+    const bool ending = claim.ending != Ending::No;
+    const bool watched = claim.visibility && !ending;
     expect(watched == claim.due.has_value(), thing, "has a claim whose end nobody watches");
     if (claim.due) {
       const DueKey due{item.queue, Wait::Claim, *claim.due, id};
@@ -92,12 +93,12 @@ class Check {
     }
     const LeaseRef lease = ItemLease{id};
     const SessionId session = claim.holder.session;
-    expect(!session || state_.sessions.bound.contains({session, session::Thing{lease}}), thing,
-           "is not bound to its session");
+    const bool bound = state_.sessions.bound.contains({session, session::Thing{lease}});
+    expect(!session || bound || ending, thing, "is not bound to its session");
     const bool named = claim.meta && claim.meta->process;
     expect(!named || state_.custody.held.contains({*claim.meta->process, lease}), thing,
            "is not known to be held by its process");
-    expect(named || !claim.ending, thing, "is being taken from nobody");
+    expect(named || !ending, thing, "is being taken from nobody");
   }
 
   void check_taker(WaiterId waiter, const Taker& taker) {

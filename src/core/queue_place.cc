@@ -57,7 +57,7 @@ void erase_due(Turn& turn, const DueKey& key) {
 
 void set_deadline(Turn& turn, ItemId id, Item& item) {
   Claim& held = *item.rest.edit().claim;
-  held.due = held.ending ? std::nullopt : over_at(lease_of(held), turn.leases_from());
+  held.due = held.ending != Ending::No ? std::nullopt : over_at(lease_of(held), turn.leases_from());
   if (held.due) add_due(turn, {item.queue, Wait::Claim, *held.due, id});
 }
 

@@ -152,7 +152,7 @@ TakenItem claim(Turn& turn, ItemId id, const Holder& holder, const Boxed<HolderM
   rearrange(turn, id, [&](Item& item) {
     Rest& rest = item.rest.edit();
     rest.not_before.reset();
-    rest.claim = Claim{holder, meta, token, turn.now(), turn.now(), visibility, {}, false};
+    rest.claim = Claim{holder, meta, token, turn.now(), turn.now(), visibility, {}, Ending::No};
     item.state = ItemState::Processing;
     if (item.attempts != UINT32_MAX) ++item.attempts;
     taken = {id, {}, item.data, item.json, item.priority, item.attempts, token,
