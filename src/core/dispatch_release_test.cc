@@ -97,14 +97,20 @@ TEST(Release, ThePlanFollowsFromLivenessAndFromWhatTheCallerWants) {
 }
 
 TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
-  const Outcome rejected{.ended = reeve::Ended::Failed, .exit_code = 1};
-  const Outcome fallback{.values = {{"fallback", "mailbox"}}};
+  Outcome fallback;
+  fallback.values = {{"fallback", "mailbox"}};
+  Outcome failed;
+  failed.ended = reeve::Ended::Failed;
+  Outcome rejected = failed;
+  rejected.exit_code = 1;
+  Outcome unknown;
+  unknown.ended = reeve::Ended::Unknown;
 
   EXPECT_EQ(send_outcome({}), SendOutcome::Sent);
   EXPECT_EQ(send_outcome(fallback), SendOutcome::FallbackSent);
   EXPECT_EQ(send_outcome(rejected), SendOutcome::Rejected);
-  EXPECT_EQ(send_outcome({.ended = reeve::Ended::Failed}), SendOutcome::Failed);
-  EXPECT_EQ(send_outcome({.ended = reeve::Ended::Unknown}), SendOutcome::Unknown);
+  EXPECT_EQ(send_outcome(failed), SendOutcome::Failed);
+  EXPECT_EQ(send_outcome(unknown), SendOutcome::Unknown);
 
   EXPECT_EQ(result_of(SendOutcome::Sent), Result::Delivered);
   EXPECT_EQ(result_of(SendOutcome::FallbackSent), Result::Delivered);
