@@ -28,22 +28,8 @@ Sign sign_of(Doing doing) {
   return Sign::Nothing;
 }
 
-bool is_alive(Sign sign) {
-  switch (sign) {
-    case Sign::Life:
-    case Sign::Question:
-    case Sign::Cooling:
-      return true;
-    case Sign::Quiet:
-    case Sign::Trouble:
-    case Sign::Gone:
-    case Sign::Nothing:
-      return false;
-  }
-  return false;
-}
-
 bool replaces(const AgentState& news, const AgentState& known) {
+  if (news.doing == Doing::Unknown && known.doing != Doing::Unknown) return false;
   return news.observed_at >= known.observed_at;
 }
 

@@ -53,10 +53,8 @@ enum class Sign : std::uint8_t {
 // nudges, makes it go on.
 Sign sign_of(Doing doing);
 
-// A sign that somebody is alive there: idle time starts again.
-bool is_alive(Sign sign);
-
-// Whether `news` is to be believed over what is known. An older look never replaces a newer one.
+// Whether `news` is to be believed over what is known. An older look never replaces a newer
+// one, and not to know never replaces to know.
 bool replaces(const AgentState& news, const AgentState& known);
 
 // An observation as it is judged at `now`: nobody has seen the future, so one that claims to

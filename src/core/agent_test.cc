@@ -23,16 +23,6 @@ TEST(Agent, EveryWordIsASignOfSomething) {
   EXPECT_EQ(sign_of(Doing::Unknown), Sign::Nothing);
 }
 
-TEST(Agent, OnlyLifeAQuestionAndCoolingStartTheIdleTimeAgain) {
-  EXPECT_TRUE(is_alive(Sign::Life));
-  EXPECT_TRUE(is_alive(Sign::Question));
-  EXPECT_TRUE(is_alive(Sign::Cooling));
-  EXPECT_FALSE(is_alive(Sign::Quiet));
-  EXPECT_FALSE(is_alive(Sign::Trouble));
-  EXPECT_FALSE(is_alive(Sign::Gone));
-  EXPECT_FALSE(is_alive(Sign::Nothing));
-}
-
 TEST(Agent, AnOlderLookNeverReplacesANewerOne) {
   const AgentState known = seen(Doing::Working, at(10s));
 
@@ -40,6 +30,11 @@ TEST(Agent, AnOlderLookNeverReplacesANewerOne) {
   EXPECT_TRUE(replaces(seen(Doing::Exited, at(10s)), known));
   EXPECT_TRUE(replaces(seen(Doing::Idle, at(10s) + 1ms), known));
   EXPECT_TRUE(replaces(seen(Doing::Idle, Time::min()), AgentState{}));
+}
+
+TEST(Agent, NotToKnowNeverReplacesToKnow) {
+  EXPECT_FALSE(replaces(seen(Doing::Unknown, at(11s)), seen(Doing::Idle, at(10s))));
+  EXPECT_TRUE(replaces(seen(Doing::Unknown, at(11s)), seen(Doing::Unknown, at(10s))));
 }
 
 TEST(Agent, NobodyHasSeenTheFuture) {
