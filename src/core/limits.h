@@ -21,6 +21,7 @@ inline constexpr std::size_t names_a_request = 64;
 inline constexpr std::size_t waiters_a_line = 10'000;
 inline constexpr std::size_t open_pipelines = 100'000;
 inline constexpr std::size_t sessions = 10'000;
+inline constexpr std::size_t mail_a_box = 10'000;  // messages that nobody has acknowledged yet
 inline constexpr std::size_t text_bytes = 64 * 1024;  // messages, labels, errors: cut, not refused
 
 // What one `apply` may touch; the rest goes on with the next tick.
@@ -43,5 +44,10 @@ inline constexpr Duration heartbeat_timeout = 60s;  // where nothing else is sai
 inline constexpr Duration session_return = 10s;     // how long a place is kept after a restart
 inline constexpr Duration kill_grace = 5s;          // between TERM and KILL
 inline constexpr Duration observe_end = 30s;        // then somebody is asked
+
+// An agent that seems idle is looked at once more after this long before it counts as stuck.
+inline constexpr Duration second_look = 5s;
+// How long a rate-limited agent is left alone if nobody knows when its limit resets.
+inline constexpr Duration rate_limit_pause = 5min;
 
 }  // namespace reeve::limits

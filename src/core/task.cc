@@ -1,15 +1,323 @@
 #include "core/task.h"
 
+#include "base/match.h"
+#include "core/decision.h"
+#include "core/names.h"
+#include "core/pipeline.h"
+#include "core/task_step.h"
 #include "core/turn.h"
 
-namespace reeve::task {
+#include <utility>
 
-reeve::Reply apply(Turn&, const Command&) { return {Ok{}}; }
-void due(Turn&, const Due&) {}
-void finished(Turn&, EffectId, const Address&, const Outcome&) {}
-void decided(Turn&, WorkId, const decision::Answer&) {}
-WorkId begin(Turn&, const Begin&) { return {}; }
-void cancel(Turn&, WorkId) {}
-EventName name_of(const Event&) { return {}; }
+namespace reeve::task {
+namespace {
+
+const Task* find_task(const Turn& turn, WorkId id) { return turn.state().tasks.tasks.find(id); }
+
+// ── Writing ──
+
+void forget(Turn& turn, const FinishedKey<WorkId>& key) {
+  Table& table = turn.change().tasks;
+  const Task& task = *table.tasks.find(key.id);
+  WorkId attempt = task.attempt;
+  table.of_pipeline.erase({task.begun->pipeline, task.id});
+  table.tasks.erase(key.id);
+  while (attempt) {
+    const WorkId previous = table.attempts.find(attempt)->previous;
+    table.attempts.erase(attempt);
+    attempt = previous;
+  }
+  remove(table.ended, key);
+}
+
+void forget_overdue(Turn& turn, ProjectNo project) {
+  while (turn.may_touch()) {
+    const auto key = overdue(turn.state().tasks.ended, project, turn.now());
+    if (!key) break;
+    turn.touch();
+    forget(turn, *key);
+  }
+  turn.arm(Due{{}, project}, next_overdue(turn.state().tasks.ended, project));
+}
+
+// The one place where a task is written; what is derived from it follows.
+void put(Turn& turn, Task task) {
+  const WorkId id = task.id;
+  const std::optional<Time> look = next_look(task, turn.leases_from());
+  turn.change().tasks.tasks.set(id, std::move(task));
+  turn.arm(Due{id, {}}, look);
+}
+
+// The effects of a step; the task remembers which effect is its run, and which its end.
+void start(Turn& turn, Task& task, Effects effects) {
+  for (Effect& effect : effects) {
+    Outgoing* outgoing = std::get_if<Outgoing>(&effect.value);
+    if (!outgoing) {
+      turn.perform(std::move(effect));
+      continue;
+    }
+    const bool is_run = std::holds_alternative<Spawn>(outgoing->what);
+    const bool is_kill = std::holds_alternative<reeve::Kill>(outgoing->what);
+    const EffectId id = turn.start(std::move(outgoing->what), std::move(outgoing->to));
+    if (is_run) task.run = id;
+    if (is_kill) task.kill = id;
+  }
+}
+
+decision::Question question_about(const Task& task, decision::Cause cause) {
+  const std::string subject = "agent " + task.begun->name + " (" + to_text(task.id) + ")";
+  std::string question = subject + " is stuck: what now?";
+  if (cause == decision::Cause::AgentPermission) question = subject + " asks for permission";
+  if (cause == decision::Cause::ProcessUnobserved) question = subject + " cannot be seen dead";
+  std::string context(agent::text_of(task.seen.doing));
+  if (!task.seen.detail.empty()) context += ": " + task.seen.detail;
+  return {task.begun->project, decision::WorkOwner{task.id}, cause, question, context};
+}
+
+// Somebody else can only be told when everything of ours is written.
+void report(Turn& turn, WorkId id, const Outcome& last) {
+  turn.change().tasks.tasks.edit(id)->over_at = turn.now();
+  const Task task = *find_task(turn, id);
+  const Begin& begin = *task.begun;
+  add(turn.change().tasks.ended, {begin.project, turn.now(), id});
+  forget_overdue(turn, begin.project);
+  if (begin.pipeline) {
+    pipeline::agent_ended(turn, begin.pipeline, begin.entry, id, outcome_of(task, last));
+  }
+}
+
+// Carries a step out. A restart whose old body is gone goes on at once with the next attempt.
+void carry_out(Turn& turn, Next step, const Outcome& last = {}) {
+  const WorkId id = step.next.id;
+  const Task* before = find_task(turn, id);
+  if (before && *before == step.next && step.effects.empty() && step.outcome == Said{}) return;
+  const bool was_over = before && is_over(*before);
+
+  start(turn, step.next, std::move(step.effects));
+  put(turn, step.next);
+  if (step.outcome.ask) {
+    decision::open(turn, question_about(step.next, *step.outcome.ask));
+  } else if (step.outcome.retire) {
+    decision::retire(turn, decision::WorkOwner{id});
+  }
+  if (wants_spawn(step.next)) {
+    const WorkId attempt = step.next.attempt ? turn.next_id<WorkId>() : id;
+    turn.change().tasks.attempts.set(attempt, {id, step.next.attempt});
+    return carry_out(turn, spawn(std::move(step.next), attempt, turn.now()));
+  }
+  if (!was_over && is_over(step.next)) report(turn, id, last);
+}
+
+// What is due comes before what is new.
+void settle(Turn& turn, WorkId id) {
+  const Task* task = find_task(turn, id);
+  if (!task) return;
+  const std::optional<Time> due = next_look(*task, turn.leases_from());
+  if (due && turn.now() >= *due) carry_out(turn, look(*task, turn.leases_from(), turn.now()));
+}
+
+// The task of any of its attempts, settled, or null: also if it is only kept because no tick
+// has come to forget it.
+const Task* settled(Turn& turn, WorkId work) {
+  const Attempt* attempt = turn.state().tasks.attempts.find(work);
+  if (!attempt) return nullptr;
+  const WorkId id = attempt->work;
+  settle(turn, id);
+  const Task* task = find_task(turn, id);
+  if (!task) return nullptr;
+  return task->over_at && turn.now() >= kept_until(*task->over_at) ? nullptr : task;
+}
+
+// The word of an attempt: of another than the present one it is dropped.
+template <class Verb>
+reeve::Reply from_inside(Turn& turn, WorkId work, Verb verb) {
+  const Task* task = settled(turn, work);
+  if (!task) return refused(Why::NotFound, to_text(work));
+  if (std::holds_alternative<Pending>(task->state) && task->body != Body::Starting) {
+    return {Reply{Superseded{{}}}};
+  }
+  if (task->attempt != work) return {Reply{Superseded{task->attempt}}};
+  return verb(*task);
+}
+
+template <class Verb>
+reeve::Reply by_hand(Turn& turn, WorkId work, Verb verb) {
+  const Task* task = settled(turn, work);
+  if (!task) return refused(Why::NotFound, to_text(work));
+  if (std::holds_alternative<Done>(task->state)) return {Reply{AlreadyDone{}}};
+  return verb(*task);
+}
+
+// ── Commands ──
+
+reeve::Reply run(Turn& turn, const Run& command) {
+  if (!is_good_name(command.agent)) return refused(Why::BadName, command.agent);
+  if (command.prompt.size() > limits::text_bytes) return refused(Why::OverLimit, "prompt");
+  const definition::Set* set = definition::current(turn.state().definitions, turn.project());
+  const definition::Agent* agent = set ? set->agents.find(command.agent) : nullptr;
+  if (!agent) return refused(Why::NotFound, command.agent);
+  Begin begun;
+  begun.project = turn.project();
+  begun.name = command.agent;
+  begun.agent = *agent;
+  begun.prompt = command.prompt.empty() ? agent->prompt : command.prompt;
+  begun.workspace = command.workspace.empty() ? set->root : command.workspace;
+  begun.variables = command.variables;
+  return {Reply{Begun{begin(turn, begun)}}};
+}
+
+reeve::Reply beat(Turn& turn, const Heartbeat& command) {
+  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
+    if (std::holds_alternative<Done>(task.state)) return {Reply{Beat{true}}};
+    const Time expires_at = saturating_add(turn.now(), task.begun->agent.idle_timeout);
+    carry_out(turn, heartbeat(task, turn.now()));
+    return {Reply{Beat{false, expires_at}}};
+  });
+}
+
+reeve::Reply observed(Turn& turn, const Observed& command) {
+  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
+    const Time from = turn.leases_from();
+    carry_out(turn, observe(task, command.seen, command.progress, from, turn.now()));
+    return {Ok{}};
+  });
+}
+
+// Proof of the end concerns the body, whatever the verdict on the work was.
+reeve::Reply session_gone(Turn& turn, const SessionGone& command) {
+  const Task* task = settled(turn, command.work);
+  if (!task) return refused(Why::NotFound, to_text(command.work));
+  if (task->attempt != command.work) return {Reply{Superseded{task->attempt}}};
+  carry_out(turn, gone(*task, turn.now()));
+  return {Ok{}};
+}
+
+reeve::Reply report_done(Turn& turn, const Report& command) {
+  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
+    if (std::holds_alternative<Done>(task.state)) return {Reply{AlreadyDone{}}};
+    Result result = Success{command.output};
+    if (command.error) result = Failed{*command.error};
+    carry_out(turn, finish(task, std::move(result), turn.now()));
+    return {Ok{}};
+  });
+}
+
+// Something is said to its session; if there is none, that is refused.
+template <class Say>
+reeve::Reply tell(Turn& turn, WorkId work, const std::string& text, Say say) {
+  if (text.size() > limits::text_bytes) return refused(Why::OverLimit, "text");
+  return by_hand(turn, work, [&](const Task& task) -> reeve::Reply {
+    Next step = say(task);
+    if (step.effects.empty()) return refused(Why::NotAllowed, to_text(work));
+    carry_out(turn, std::move(step));
+    return {Ok{}};
+  });
+}
+
+reeve::Reply send_text(Turn& turn, const SendText& command) {
+  if (!command.message_id.empty() && !is_good_name(command.message_id)) {
+    return refused(Why::BadName, command.message_id);
+  }
+  return tell(turn, command.work, command.text, [&](const Task& task) {
+    return send(task, command.message_id, command.text, turn.now());
+  });
+}
+
+reeve::Reply restart_it(Turn& turn, const Restart& command) {
+  return by_hand(turn, command.work, [&](const Task& task) -> reeve::Reply {
+    carry_out(turn, restart(task, turn.now()));
+    return {Ok{}};
+  });
+}
+
+}  // namespace
+
+reeve::Reply apply(Turn& turn, const Command& command) {
+  return match(
+      command,
+      [&](const Run& it) { return run(turn, it); },
+      [&](const Heartbeat& it) { return beat(turn, it); },
+      [&](const Observed& it) { return observed(turn, it); },
+      [&](const SessionGone& it) { return session_gone(turn, it); },
+      [&](const Report& it) { return report_done(turn, it); },
+      [&](const Nudge& it) {
+        return tell(turn, it.work, it.text, [&](const Task& task) {
+          return nudge(task, it.text, turn.now());
+        });
+      },
+      [&](const SendText& it) { return send_text(turn, it); },
+      [&](const Restart& it) { return restart_it(turn, it); },
+      [&](const Kill& it) {
+        return by_hand(turn, it.work, [&](const Task& task) -> reeve::Reply {
+          carry_out(turn, finish(task, Cancelled{}, turn.now()));
+          return {Ok{}};
+        });
+      });
+}
+
+void due(Turn& turn, const Due& due) {
+  if (!due.work) return forget_overdue(turn, due.project);
+  const Task* task = find_task(turn, due.work);
+  if (!task) return;
+  settle(turn, due.work);
+  // A lease that is still good is looked at when it no longer may be.
+  task = find_task(turn, due.work);
+  if (task) turn.arm(due, next_look(*task, turn.leases_from()));
+}
+
+void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
+  settle(turn, to.work);
+  const Task* task = find_task(turn, to.work);
+  if (!task || task->attempt != to.attempt) return;
+  switch (to.part) {
+    case Part::Spawn:
+      if (task->run == effect) carry_out(turn, spawned(*task, outcome, turn.now()), outcome);
+      return;
+    case Part::Kill:
+      if (task->kill != effect) return;
+      return carry_out(turn, killed(*task, outcome.ended == Ended::Done, turn.now()), outcome);
+    case Part::Nudge:
+    case Part::Send:
+      if (outcome.ended == Ended::Done || std::holds_alternative<Done>(task->state)) return;
+      turn.emit(task->begun->project,
+                Event{WasUnreached{task->id, std::string(cut(outcome.error))}});
+      return;
+    case Part::Checkpoint:
+      return carry_out(turn, checkpointed(*task));
+  }
+}
+
+void decided(Turn& turn, WorkId work, const decision::Answer& word) {
+  if (const Task* task = settled(turn, work)) carry_out(turn, answer(*task, word, turn.now()));
+}
+
+WorkId begin(Turn& turn, const Begin& begin) {
+  const WorkId id = turn.next_id<WorkId>();
+  if (begin.pipeline) turn.change().tasks.of_pipeline.insert({begin.pipeline, id});
+  carry_out(turn, {make(id, begin), {}});
+  return id;
+}
+
+void cancel(Turn& turn, WorkId work) {
+  if (const Task* task = settled(turn, work))
+    carry_out(turn, finish(*task, Cancelled{}, turn.now()));
+}
+
+EventName name_of(const Event& event) {
+  const auto name = [](WorkId work, const char* verb) {
+    return EventName{"task", to_text(work), verb};
+  };
+  return match(
+      event,
+      [&](const WasStarted& it) { return name(it.work, "started"); },
+      [&](const WasStuck& it) { return name(it.work, "stuck"); },
+      [&](const WasRecovered& it) { return name(it.work, "recovered"); },
+      [&](const WasNudged& it) { return name(it.work, "nudged"); },
+      [&](const WasRestarting& it) { return name(it.work, "restarting"); },
+      [&](const WasCompleted& it) { return name(it.work, "complete"); },
+      [&](const WasFailed& it) { return name(it.work, "failed"); },
+      [&](const WasCancelled& it) { return name(it.work, "cancelled"); },
+      [&](const WasUnreached& it) { return name(it.work, "unreached"); });
+}
 
 }  // namespace reeve::task

@@ -1,0 +1,255 @@
+#include "core/decision.h"
+#include "core/dispatch.h"
+#include "core/dispatch_testing.h"
+#include "core/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace reeve::dispatch {
+namespace {
+
+using namespace reeve::testing;
+
+// ── A resumed agent ──
+
+TEST(Dispatch, AStartedChildKeepsTheClaimUntilItIsSeenAlive) {
+  World world;
+  const DispatchId id = begin_started(world);
+  EXPECT_TRUE(has_claim(world));
+  EXPECT_EQ(the(world, id).evidence, (Evidence{child, "/run/ana.sock", start, start, {}}));
+
+  world.forget();
+  world.ask(Command{SawAlive{id}});
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_TRUE(is_in<Seen>(world, id));
+  EXPECT_EQ(said(world), (std::vector<Event>{WasReleased{id, ana, SocketAlive{}}}));
+}
+
+TEST(Dispatch, AChildThatWasSeenStaysUntilItsOutcomeComes) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.ask(Command{SawAlive{id}});
+  world.pass(1h);
+  EXPECT_TRUE(is_in<Seen>(world, id));
+
+  world.forget();
+  world.finish({1, 0}, exited(3, "did it"));
+  EXPECT_EQ(said(world), (std::vector<Event>{WasEnded{id, ana, Result::Delivered}}));
+  EXPECT_EQ(the(world, id).state,
+            (decltype(Dispatch::state){Ended{at(1h), Result::Delivered, 3, "did it"}}));
+}
+
+TEST(Dispatch, WhicheverOfLifeAndExitComesFirstReleasesAndTheOtherDoesNot) {
+  for (const bool alive_first : {true, false}) {
+    World world;
+    const DispatchId id = begin_started(world);
+    const std::vector<Command> observations = {SawAlive{id}, SawExit{id, 1}};
+
+    world.ask(Command{observations[alive_first ? 0 : 1]});
+    EXPECT_FALSE(has_claim(world));
+    world.ask(Command{observations[alive_first ? 1 : 0]});
+    EXPECT_FALSE(world.last.changed);
+  }
+}
+
+TEST(Dispatch, AChildThatCouldNotBeStartedReleasesTheClaim) {
+  World world;
+  const DispatchId id = begin(world, resume());
+
+  world.forget();
+  world.finish({1, 0}, failed);
+  EXPECT_EQ(said(world),
+            (std::vector<Event>{WasReleased{id, ana, SpawnStartFailed{"no such program"}},
+                                WasEnded{id, ana, Result::NotDelivered}}));
+}
+
+TEST(Dispatch, AnyEndOfTheChildReleasesTheClaim) {
+  Outcome by_signal = failed;
+  by_signal.signal = 9;
+  for (const Outcome& outcome : {exited(0), by_signal}) {
+    for (const bool started : {false, true}) {
+      World world;
+      const DispatchId id = started ? begin_started(world) : begin(world, resume());
+
+      world.forget();
+      world.finish({1, 0}, outcome);
+      EXPECT_EQ(said(world),
+                (std::vector<Event>{WasReleased{id, ana, ChildExited{outcome.exit_code}},
+                                    WasEnded{id, ana, Result::Delivered}}));
+    }
+  }
+}
+
+TEST(Dispatch, AnUnknownOutcomeIsNoProof) {
+  World world;
+  const DispatchId id = begin_started(world);
+
+  world.forget();
+  world.finish({1, 0}, unknown);
+  EXPECT_TRUE(has_claim(world));
+  EXPECT_TRUE(is_in<Retained>(world, id));
+  EXPECT_EQ(said(world), (std::vector<Event>{WasRetained{id, ana, the(world, id).evidence}}));
+
+  world.ask(Command{SawExit{id, 0}});
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_TRUE(is_in<Ended>(world, id));
+}
+
+// ── Silence ──
+
+TEST(Dispatch, AChildThatShowsNothingFor30SecondsIsKilled) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.forget();
+
+  world.pass(30s - 1ms);
+  EXPECT_TRUE(is_in<Started>(world, id));
+  world.pass(1ms);
+  EXPECT_TRUE(is_in<Killing>(world, id));
+  ASSERT_EQ(world.started.size(), 1u);
+  EXPECT_EQ(world.started[0].effect, (Outgoing{Kill{EffectId{1, 0}, 5s}, Address{id, Part::Kill}}));
+  EXPECT_TRUE(has_claim(world));
+}
+
+TEST(Dispatch, AKilledChildThatWasSeenDeadReleasesTheClaim) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.pass(30s);
+  world.forget();
+
+  world.finish(world.last.effects.empty() ? std::get<Killing>(the(world, id).state).kill
+                                          : world.last.effects[0].id);
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_EQ(said(world), (std::vector<Event>{WasReleased{id, ana, ChildExited{}}}));
+}
+
+TEST(Dispatch, TheClaimOfAChildThatNobodyCanSeeIsRetainedWithItsEvidenceForEver) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.pass(35s - 1ms);
+  EXPECT_TRUE(is_in<Killing>(world, id));
+  world.forget();
+  world.pass(1ms);
+
+  EXPECT_TRUE(is_in<Retained>(world, id));
+  const Evidence evidence{child, "/run/ana.sock", start, start, at(30s)};
+  EXPECT_EQ(said(world), (std::vector<Event>{WasRetained{id, ana, evidence}}));
+  world.pass(1000h);
+  EXPECT_TRUE(has_claim(world));
+  EXPECT_EQ(as<Busy>(world.ask(Command{resume("m2")})), (Busy{id, true}));
+}
+
+TEST(Dispatch, AKillThatFailedRetainsAtOnce) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.pass(30s);
+
+  world.finish(std::get<Killing>(the(world, id).state).kill, failed);
+  EXPECT_TRUE(is_in<Retained>(world, id));
+}
+
+TEST(Dispatch, ProofThatComesLateStillReleasesARetainedClaim) {
+  World world;
+  const DispatchId id = begin_retained(world);
+
+  world.ask(Command{SawAlive{id}});
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_TRUE(is_in<Seen>(world, id));
+}
+
+TEST(Dispatch, OnlyARetainedClaimCanBeClearedByHand) {
+  World world;
+  const DispatchId id = begin_started(world);
+  EXPECT_EQ(as<Refused>(world.ask(Command{Clear{id}})), (Refused{Why::NotAllowed, to_text(id)}));
+  world.pass(35s);
+  world.forget();
+
+  EXPECT_TRUE(is<Ok>(world.ask(Command{Clear{id}})));
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_EQ(said(world), (std::vector<Event>{WasReleased{id, ana, std::nullopt}}));
+  EXPECT_TRUE(is_in<Seen>(world, id));
+  EXPECT_EQ(as<Refused>(world.ask(Command{Clear{id}})), (Refused{Why::NotAllowed, to_text(id)}));
+}
+
+TEST(Dispatch, APersonMayLookAgainOrReleaseAnyway) {
+  World world;
+  const DispatchId id = begin_retained(world);
+
+  decide(world, id, decision::Choice::LookAgain);
+  EXPECT_TRUE(is_in<Killing>(world, id));
+  EXPECT_TRUE(has_claim(world));
+  decide(world, id, decision::Choice::ReleaseAnyway);  // an answer to a question of the past
+  EXPECT_TRUE(has_claim(world));
+  world.pass(5s);
+  EXPECT_TRUE(is_in<Retained>(world, id));
+  decide(world, id, decision::Choice::ReleaseAnyway);
+  EXPECT_FALSE(has_claim(world));
+}
+
+TEST(Dispatch, AMachineThatWasStartedAnewHasNoChildrenOfItsFormerLife) {
+  World world;
+  const DispatchId id = begin_retained(world);
+  world.ask(Command{SawBoot{"boot-1"}});
+  EXPECT_TRUE(has_claim(world));
+
+  for (const char* later : {"boot-2", "boot-0"}) {
+    World next = world;
+    next.forget();
+    next.ask(Command{SawBoot{later}});
+    EXPECT_FALSE(has_claim(next));
+    EXPECT_EQ(said(next), (std::vector<Event>{WasReleased{id, ana, ChildExited{}}}));
+  }
+}
+
+TEST(Dispatch, NewsOfAChildOfAFormerBootIsNewsOfItsEnd) {
+  World world;
+  world.ask(Command{SawBoot{"boot-2"}});
+
+  const DispatchId id = begin_started(world);
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_TRUE(is_in<Seen>(world, id));
+}
+
+TEST(Dispatch, ManyChildrenOfAFormerBootEndAPartATick) {
+  World world;
+  for (int i = 0; i < 300; ++i) {
+    Send send = resume();
+    send.to = "agent" + std::to_string(i);
+    const DispatchId id = begin(world, send);
+    world.ask(Command{SawStarted{id, child, ""}});
+  }
+
+  world.ask(Command{SawBoot{"boot-2"}});
+  EXPECT_EQ(world.state.dispatches.claims.size(), 300 - limits::touched_a_step);
+  world.pass(0s);
+  EXPECT_TRUE(world.state.dispatches.claims.empty());
+}
+
+TEST(Dispatch, WhetherATickCameFirstMakesNoDifference) {
+  World ticked;
+  const DispatchId id = begin_started(ticked);
+  ticked.stamp.now += 30s;
+  World not_ticked = ticked;
+
+  ticked.input(Tick{});
+  ticked.ask(Command{SawAlive{id}});
+  not_ticked.ask(Command{SawAlive{id}});
+  EXPECT_EQ(the(ticked, id).state, the(not_ticked, id).state);
+  EXPECT_EQ(ticked.names(), not_ticked.names());
+}
+
+TEST(Dispatch, AnEndedOneIsForgottenAfter24Hours) {
+  World world;
+  const DispatchId id = begin(world, to_ana(Liveness::Unsupported));
+  world.pass(24h - 1ms);
+  EXPECT_EQ(as<Again>(world.ask(Command{to_ana(Liveness::Unsupported)})), Again{id});
+  world.pass(1ms);
+  EXPECT_TRUE(world.state.dispatches.dispatches.empty());
+  EXPECT_TRUE(world.state.dispatches.by_message.empty());
+}
+
+}  // namespace
+}  // namespace reeve::dispatch

@@ -1,0 +1,145 @@
+#include "base/match.h"
+#include "core/names.h"
+#include "core/task_hand.h"
+#include "core/task_step.h"
+
+#include <utility>
+
+// What people do about a task, and how it is told to whoever began it.
+namespace reeve::task {
+namespace {
+
+// The agent is told what the person said. That it is still seen to ask the same is no news.
+void say_permission(Hand& hand, std::string word, const std::string& text) {
+  Task& task = hand.task;
+  if (!is_at_work(task) || !can_be_told(task)) return;
+  const auto say = [&](std::string words) {
+    const std::string id = to_text(task.attempt) + "." + std::to_string(++task.messages);
+    hand.start(Send{task.attempt, id, std::move(words)}, Part::Send);
+  };
+  say(std::move(word));
+  if (!text.empty()) say(text);
+  task.asked.reset();
+  live(hand, hand.now);
+}
+
+}  // namespace
+
+Next nudge(Task task, const std::string& text, Time now) {
+  Hand hand{std::move(task), now};
+  if (is_at_work(hand.task) && can_be_told(hand.task)) tell(hand, text, true);
+  return std::move(hand).finish();
+}
+
+Next restart(Task task, Time now) {
+  Hand hand{std::move(task), now};
+  if (is_at_work(hand.task)) begin_again(hand, true);
+  return std::move(hand).finish();
+}
+
+Next send(Task task, const std::string& message_id, const std::string& text, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (!is_at_work(next) || !can_be_told(next)) return std::move(hand).finish();
+  const std::uint64_t number = ++next.messages;
+  const std::string made = to_text(next.attempt) + "." + std::to_string(number);
+  hand.start(Send{next.attempt, message_id.empty() ? made : message_id, text}, Part::Send);
+  next.responded_at = now;
+  next.overdue_since.reset();
+  return std::move(hand).finish();
+}
+
+Next finish(Task task, Result result, Time now) {
+  Hand hand{std::move(task), now};
+  end(hand, std::move(result));
+  return std::move(hand).finish();
+}
+
+Next answer(Task task, const decision::Answer& answer, Time now) {
+  using decision::Choice;
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  switch (answer.choice) {
+    case Choice::Nudge:
+      if (!is_at_work(next)) break;
+      // An answer counts as a move: if it is of no use, somebody is asked again.
+      next.asked.reset();
+      if (can_be_told(next)) {
+        tell(hand, answer.text, true);
+      } else {
+        ask(hand, decision::Cause::AgentStuck);
+      }
+      break;
+    case Choice::Restart:
+      if (is_at_work(next)) begin_again(hand, true);
+      break;
+    case Choice::Done:
+      end(hand, Success{answer.text});
+      break;
+    case Choice::Fail:
+      end(hand, Failed{answer.text.empty() ? "failed by hand" : answer.text});
+      break;
+    case Choice::Cancel:
+      end(hand, Cancelled{});
+      break;
+    case Choice::Allow:
+      say_permission(hand, "allow", answer.text);
+      break;
+    case Choice::Deny:
+      say_permission(hand, "deny", answer.text);
+      break;
+    case Choice::LookAgain:
+      if (next.body == Body::Unseen) end_body(hand);
+      break;
+    case Choice::ReleaseAnyway:
+      if (next.body == Body::Unseen) next.body = Body::None;
+      break;
+    case Choice::Retry:
+    case Choice::Skip:
+    case Choice::CheckAgain:
+    case Choice::Pass:
+    case Choice::Dead:
+    case Choice::Drop:
+    case Choice::Option:
+    case Choice::Text:
+      break;
+  }
+  return std::move(hand).finish();
+}
+
+Next checkpointed(Task task) {
+  task.checkpointing = false;
+  return {std::move(task), {}};
+}
+
+bool is_over(const Task& task) { return is_done(task) && task.body == Body::None; }
+
+Outcome outcome_of(const Task& task, const Outcome& last) {
+  Outcome outcome;
+  outcome.output = last.output;
+  outcome.values = last.values;
+  const Done* done = std::get_if<Done>(&task.state);
+  if (!done) return outcome;
+  match(
+      done->result,
+      [&](const Success& success) {
+        outcome.exit_code = 0;
+        if (!success.output.empty()) outcome.output = success.output;
+      },
+      [&](const Failed& failed) {
+        outcome.ended = failed.how == How::Unknown ? Ended::Unknown : Ended::Failed;
+        outcome.timed_out = failed.how == How::TimedOut;
+        outcome.error = failed.error;
+        if (!agent_of(task).session) {
+          outcome.exit_code = last.exit_code;
+          outcome.signal = last.signal;
+        }
+      },
+      [&](const Cancelled&) {
+        outcome.ended = Ended::Failed;
+        outcome.error = "cancelled";
+      });
+  return outcome;
+}
+
+}  // namespace reeve::task

@@ -1,0 +1,321 @@
+#include "core/task_step.h"
+
+#include "core/limits.h"
+#include "core/task_hand.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve::task {
+namespace {
+
+using agent::Sign;
+
+// ── Time ──
+
+bool watches_idle(const Task& task) {
+  return can_be_told(task) && is_at_work(task) && !task.asked &&
+         !is_stuck_by(task, Reason::NoProgress);
+}
+
+// The last moment at which it does not count as idle.
+Time idle_limit(const Task& task, Time leases_from) {
+  const Time from = std::max({task.last_sign, task.cooldown_until, task.responded_at, leases_from});
+  return saturating_add(from, agent_of(task).idle_timeout);
+}
+
+std::optional<Time> progress_due(const Task& task) {
+  const std::optional<Duration> timeout = agent_of(task).progress_timeout;
+  const bool is_stuck = is_stuck_by(task, Reason::NoProgress);
+  const bool watched = std::holds_alternative<Running>(task.state) || is_stuck;
+  if (!timeout || !watched || task.body != Body::Live || task.asked) return std::nullopt;
+  Time from = std::max(task.last_progress, task.cooldown_until);
+  if (is_stuck) from = std::max(from, task.responded_at);
+  return saturating_add(from, std::max(*timeout, Duration{1}));
+}
+
+// Of a run to completion, whoever runs it keeps its time.
+std::optional<Time> timeout_due(const Task& task) {
+  const std::optional<Duration> timeout = agent_of(task).timeout;
+  if (!timeout || !task.first_started || is_done(task)) return std::nullopt;
+  if (!agent_of(task).session && task.body == Body::Live) return std::nullopt;
+  return saturating_add(*task.first_started, *timeout);
+}
+
+// A look at `when` that finds it quiet. One look is no verdict: a sign may be on its way.
+void find_quiet(Hand& hand, Time when, Duration apart, Time leases_from) {
+  Task& task = hand.task;
+  if (!watches_idle(task)) return;
+  if (when <= idle_limit(task, leases_from)) {
+    task.overdue_since.reset();
+  } else if (!task.overdue_since) {
+    task.overdue_since = hand.now;
+  } else if (when >= saturating_add(*task.overdue_since, apart)) {
+    judge(hand, Reason::NoHeartbeat, next_response(task));
+  }
+}
+
+std::optional<Time> checkpoint_due(const Task& task) {
+  return is_there(task) && !is_stuck_by(task, Reason::SessionDead) ? task.checkpoint_at
+                                                                   : std::nullopt;
+}
+
+void run_checkpoint(Hand& hand) {
+  Task& task = hand.task;
+  const definition::Agent& agent = agent_of(task);
+  task.checkpoint_at = saturating_add(hand.now, *agent.checkpoint_every);
+  if (std::exchange(task.checkpointing, true)) return;  // the last one is still at it
+  hand.start(Shell{agent.checkpoint_run,
+                   task.begun->variables,
+                   task.begun->workspace,
+                   agent.checkpoint_every,
+                   task.begun->pipeline,
+                   task.begun->name + "#checkpoint",
+                   false},
+             Part::Checkpoint);
+}
+
+// ── Signs ──
+
+void show_life(Hand& hand, Time when) {
+  live(hand, when);
+  // Life alone is not what one that makes no progress lacks.
+  if (!is_stuck_by(hand.task, Reason::NoProgress)) move(hand, when);
+}
+
+void show_progress(Hand& hand, Time when) {
+  hand.task.last_progress = std::max(hand.task.last_progress, when);
+  live(hand, when);
+  move(hand, when);
+}
+
+void cool_down(Hand& hand, const agent::AgentState& seen) {
+  live(hand, seen.observed_at);
+  move(hand, seen.observed_at);
+  hand.task.cooldown_until =
+      seen.resets_at.value_or(saturating_add(seen.observed_at, limits::rate_limit_pause));
+}
+
+// Asking is life; to go on asking is to be idle.
+void show_question(Hand& hand, const agent::AgentState& seen) {
+  live(hand, seen.observed_at);
+  move(hand, seen.observed_at);
+  respond(hand,
+          agent_of(hand.task).on_permission,
+          "asks for permission",
+          decision::Cause::AgentPermission);
+}
+
+// ── Starting ──
+
+void get_going(Hand& hand) {
+  Task& task = hand.task;
+  const definition::Agent& agent = agent_of(task);
+  task.state = Running{hand.now};
+  task.body = Body::Live;
+  task.last_sign = task.last_progress = hand.now;
+  if (!task.first_started) task.first_started = hand.now;
+  if (agent.checkpoint_every && *agent.checkpoint_every > Duration{0} &&
+      !agent.checkpoint_run.empty()) {
+    task.checkpoint_at = saturating_add(hand.now, *agent.checkpoint_every);
+  }
+  hand.emit(WasStarted{task.id, task.attempt, task.begun->name});
+}
+
+Variables variables_of(const Begin& begin) {
+  Variables variables = begin.variables;
+  for (const auto& entry : begin.agent.env) {
+    const auto same = [&](const auto& other) { return other.first == entry.first; };
+    if (std::ranges::none_of(variables, same)) variables.push_back(entry);
+  }
+  return variables;
+}
+
+// The result of a run to completion.
+Result result_of(const Outcome& outcome) {
+  if (outcome.ended == reeve::Ended::Unknown) {
+    return Failed{"nobody knows what became of it", How::Unknown};
+  }
+  if (outcome.timed_out) return Failed{"timed out", How::TimedOut};
+  if (outcome.ended == reeve::Ended::Done && outcome.exit_code.value_or(0) == 0 &&
+      !outcome.signal) {
+    return Success{outcome.output};
+  }
+  if (!outcome.error.empty()) return Failed{outcome.error};
+  if (outcome.signal) return Failed{"ended by signal " + std::to_string(*outcome.signal)};
+  return Failed{"exit code " + std::to_string(outcome.exit_code.value_or(-1))};
+}
+
+}  // namespace
+
+Task make(WorkId id, Begin begin) {
+  Task task;
+  task.id = id;
+  task.begun = Boxed<Begin>(std::move(begin));
+  return task;
+}
+
+bool wants_spawn(const Task& task) { return is_pending(task) && task.body == Body::None; }
+
+Next spawn(Task task, WorkId attempt, Time now) {
+  Hand hand{std::move(task), now};
+  if (!wants_spawn(hand.task)) return std::move(hand).finish();
+  Task& next = hand.task;
+  const Begin& begin = *next.begun;
+  next.attempt = attempt;
+  next.seen = {};
+  next.cooldown_until = next.responded_at = Time::min();
+  next.checkpointing = false;
+  next.body = Body::Starting;
+  std::optional<Duration> timeout;
+  if (!begin.agent.session) {
+    timeout = begin.agent.timeout;
+    if (timeout && next.first_started) {
+      const Time end = saturating_add(*next.first_started, *timeout);
+      timeout = std::max(end - now, Duration{1});
+    }
+  }
+  hand.start(Spawn{attempt,
+                   begin.name,
+                   begin.agent.command,
+                   begin.prompt,
+                   begin.workspace,
+                   variables_of(begin),
+                   begin.agent.session,
+                   timeout},
+             Part::Spawn);
+  if (!begin.agent.session) get_going(hand);
+  return std::move(hand).finish();
+}
+
+Next spawned(Task task, const Outcome& outcome, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (!agent_of(next).session) {
+    // However it ended: it has, and nothing is left of it.
+    if (next.body == Body::None) return std::move(hand).finish();
+    if (next.body == Body::Unseen) hand.said.retire = true;
+    next.body = Body::None;
+    if (is_at_work(next)) end(hand, result_of(outcome));
+    return std::move(hand).finish();
+  }
+  if (next.body != Body::Starting) return std::move(hand).finish();
+  switch (outcome.ended) {
+    case reeve::Ended::Done:
+      get_going(hand);
+      break;
+    case reeve::Ended::Failed:
+      next.body = Body::None;
+      end(hand, Failed{outcome.error.empty() ? "it could not be started" : outcome.error});
+      break;
+    case reeve::Ended::Unknown:
+      // There may be a session or not: it is ended, to make sure.
+      end(hand, Failed{"nobody knows whether it was started", How::Unknown});
+      break;
+  }
+  return std::move(hand).finish();
+}
+
+Next heartbeat(Task task, Time now) {
+  Hand hand{std::move(task), now};
+  if (!is_there(hand.task)) return std::move(hand).finish();
+  if (hand.task.asked == decision::Cause::AgentPermission) {
+    live(hand, now);  // one can be alive and still wait to be allowed to go on
+  } else {
+    show_life(hand, now);
+  }
+  return std::move(hand).finish();
+}
+
+Next observe(Task task, const agent::AgentState& news, bool progress, Time leases_from, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (!is_there(next)) return std::move(hand).finish();
+  const agent::AgentState seen = agent::judged(news, now);
+  if (progress) show_progress(hand, seen.observed_at);
+  if (!agent::replaces(seen, next.seen)) return std::move(hand).finish();
+
+  // The same word about something else is news too.
+  const bool is_new = seen.doing != next.seen.doing || seen.detail != next.seen.detail;
+  next.seen = seen;
+  switch (agent::sign_of(seen.doing)) {
+    case Sign::Life:
+      show_life(hand, seen.observed_at);
+      break;
+    case Sign::Question:
+      if (is_new) {
+        show_question(hand, seen);
+        break;
+      }
+      [[fallthrough]];
+    case Sign::Quiet:
+      find_quiet(hand, seen.observed_at, Duration{1}, leases_from);
+      break;
+    case Sign::Cooling:
+      cool_down(hand, seen);
+      break;
+    case Sign::Trouble:
+      if (is_new) judge(hand, Reason::Errored, agent_of(next).on_error);
+      break;
+    case Sign::Gone:
+      if (is_new) judge(hand, Reason::SessionDead, agent_of(next).on_exit);
+      break;
+    case Sign::Nothing:
+      break;
+  }
+  return std::move(hand).finish();
+}
+
+Next gone(Task task, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (next.body == Body::None || !agent_of(next).session) return std::move(hand).finish();
+  // It came and went before anybody heard that it came.
+  if (is_pending(next) && next.body == Body::Starting) get_going(hand);
+  if (next.body == Body::Unseen) hand.said.retire = true;
+  next.body = Body::None;
+  const bool is_known = is_stuck_by(next, Reason::SessionDead) && next.asked;
+  if (is_at_work(next) && !is_known) {
+    next.seen = {agent::Doing::Exited, agent::Source::Process, now};
+    judge(hand, Reason::SessionDead, agent_of(next).on_exit);
+  }
+  return std::move(hand).finish();
+}
+
+Next killed(Task task, bool observed, Time now) {
+  Hand hand{std::move(task), now};
+  if (hand.task.body != Body::Ending) return std::move(hand).finish();
+  hand.task.body = observed ? Body::None : Body::Unseen;
+  if (!observed) hand.said.ask = decision::Cause::ProcessUnobserved;
+  return std::move(hand).finish();
+}
+
+Next look(Task task, Time leases_from, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (const auto due = timeout_due(next); due && now >= *due) {
+    end(hand, Failed{"timed out", How::TimedOut});
+  }
+  if (const auto due = progress_due(next); due && now >= *due) {
+    judge(hand, Reason::NoProgress, next_response(next));
+  }
+  find_quiet(hand, now, limits::second_look, leases_from);
+  if (const auto due = checkpoint_due(next); due && now >= *due) run_checkpoint(hand);
+  return std::move(hand).finish();
+}
+
+std::optional<Time> next_look(const Task& task, Time leases_from) {
+  std::optional<Time> first = timeout_due(task);
+  const auto consider = [&](std::optional<Time> due) {
+    if (due && (!first || *due < *first)) first = due;
+  };
+  consider(progress_due(task));
+  consider(checkpoint_due(task));
+  if (watches_idle(task)) {
+    consider(task.overdue_since ? saturating_add(*task.overdue_since, limits::second_look)
+                                : saturating_add(idle_limit(task, leases_from), Duration{1}));
+  }
+  return first;
+}
+
+}  // namespace reeve::task
