@@ -53,7 +53,7 @@ void check_indexes(const Table& table, Violations& violations) {
 }
 
 // A project's timer is the day of its oldest closed one, and no other has a timer.
-void check_timers(const State& state, Violations& violations) {
+void check_deadlines(const State& state, Violations& violations) {
   const Table& table = state.decisions;
   for (const auto& [project, count] : table.closed_count) {
     const auto oldest = table.closed.lower_bound({project, Time::min(), {}});
@@ -85,7 +85,7 @@ void check(const State& state, Violations& violations) {
         [&](const Retired& retired) { check_closed(state, id, decision, retired.at, violations); });
   }
   check_indexes(state.decisions, violations);
-  check_timers(state, violations);
+  check_deadlines(state, violations);
 }
 
 }  // namespace reeve::decision

@@ -1,6 +1,6 @@
 #include "core/event_name.h"
 #include "core/guard.h"
-#include "core/guard_testing.h"
+#include "core/guard_test.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -16,14 +16,15 @@
 // noted (`checkpoint`); an approach that fails in a way it expected (`fallback_on`) is rolled
 // back and the next one tried.
 //
-//     start            done               failed, matches, there is a next
-//   Ready ──▶ Checkpointing ──▶ Trying(n) ────────────────────────────────▶ RollingBack(n)
-//     │              │            │ ▲  │ │                                   │        │
-//     └── none given ┼────────────┼─┘  │ └── the same, without a rollback ──▶│ done   │ failed
-//                    │ failed     │    │                           Trying(n+1) ◀┘     │
-//                    ▼            │    │ failed, none left ──▶ Exhausted              ▼
-//                  Failed         │    └ failed, no match ──▶ Failed        Failed, fatal
-//                                 └ done ──▶ Succeeded
+//     Ready ──▶ Checkpointing ──▶ Trying(0) ──▶ RollingBack(0) ──▶ Trying(1) ──▶ ...
+//
+//     | in             | done        | failed                                      |
+//     |----------------|-------------|---------------------------------------------|
+//     | Checkpointing  | Trying(0)   | Failed                                      |
+//     | Trying(n)      | Succeeded   | n is the last: Exhausted                    |
+//     |                |             | not as `fallback_on` has it: Failed         |
+//     |                |             | else RollingBack(n), or Trying(n+1) at once |
+//     | RollingBack(n) | Trying(n+1) | Failed, fatal                               |
 //
 // An attempt of which nobody knows how it ended (the machine died) ends as Unclear: what then
 // is for the phase's `on_unknown` to say. The last approach and one that failed unexpectedly are
