@@ -117,8 +117,9 @@ bool is_sound(const Schedule& schedule) {
 std::optional<Wall> next_after(const Expression& expression, const Zone& zone, Wall after) {
   after = std::max(after, kEarliest);
   if (after >= kLatest) return std::nullopt;
-  return expression.any_hour ? next_elapsed(expression, zone, after)
-                             : next_on_calendar(expression, zone, after);
+  const std::optional<Wall> next = expression.any_hour ? next_elapsed(expression, zone, after)
+                                                       : next_on_calendar(expression, zone, after);
+  return next && *next < kLatest ? next : std::nullopt;
 }
 
 std::optional<Wall> last_until(const Expression& expression,

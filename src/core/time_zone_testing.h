@@ -12,9 +12,9 @@ using namespace std::chrono_literals;
 inline time_zone::Zone zone_of(std::string name,
                                time_zone::Seconds standard,
                                time_zone::Seconds daylight,
-                               time_zone::Change start,
-                               time_zone::Change end) {
-  return {std::move(name), standard, {}, {standard, time_zone::Daylight{daylight, start, end}}};
+                               time_zone::Change forward,
+                               time_zone::Change back) {
+  return {std::move(name), standard, {}, {standard, time_zone::Daylight{daylight, forward, back}}};
 }
 
 // Forward on the last Sunday of March at 2, back on the last Sunday of October at 3.
