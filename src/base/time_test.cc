@@ -34,9 +34,9 @@ TEST(Time, DurationsAreReadAsPeopleWriteThem) {
 
 TEST(Time, WhatIsNotADurationIsRefused) {
   for (const char* text :
-       {"",    "s",     "5",     "30 s",  " 30s", "30s ", "-1s",  "+1s",   "1.5h", "1h30",
-        "00",  "m30",   "30S",   "1w",    "1mm",  "5sm",  "1s1s", "30s1h", "1m1h", "1ms1s",
-        "1hs", "0x10s", "1h-1m", "1h\0m", "٣s",   "ms",   "1µs",  "1H"}) {
+       {"",    "s",     "5",     "30 s", " 30s", "30s ", "-1s",  "+1s",   "1.5h", "1h30",
+        "00",  "m30",   "30S",   "1w",   "1mm",  "5sm",  "1s1s", "30s1h", "1m1h", "1ms1s",
+        "1hs", "0x10s", "1h-1m", "1h m", "٣s",   "ms",   "1µs",  "1H"}) {
     const Result<Duration> duration = parse_duration(text);
     ASSERT_FALSE(duration) << text;
     EXPECT_EQ(duration.error().code, Error::Code::BadRequest);
@@ -81,14 +81,14 @@ RC_GTEST_PROP(Time, WhatIsWrittenIsReadBackAsTheSame, ()) {
   const auto bits = *rc::gen::inRange(0, 64);
   const auto count = *rc::gen::arbitrary<std::uint64_t>() * 0x9E3779B97F4A7C15;
   const Duration duration(static_cast<Duration::rep>(bits == 0 ? 0 : count >> (64 - bits)));
-  RC_ASSERT(parse_duration(format_duration(duration)) == duration);
+  RC_ASSERT(parse_duration(format_duration(duration)).value() == duration);
 }
 
 RC_GTEST_PROP(Time, AnyTextIsReadOrRefusedAndWhatIsReadStaysTheSame, ()) {
   const auto text =
       *rc::gen::container<std::string>(rc::gen::elementOf(std::string("0123456789dhmsms")));
   const Result<Duration> duration = parse_duration(text);
-  if (duration) RC_ASSERT(parse_duration(format_duration(*duration)) == *duration);
+  if (duration) RC_ASSERT(parse_duration(format_duration(*duration)).value() == *duration);
 }
 
 TEST(Time, ASumTooFarAwayStopsAtTheEnd) {

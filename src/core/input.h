@@ -56,7 +56,7 @@ struct Request {
   SessionId session = {};  // the connection; what binds to it, and where a wait is answered
   bool can_return = true;  // whether that connection can be resumed after a restart
   std::string key = {};    // idempotency; empty: none
-  Command command;
+  Command command = {};
 
   bool operator==(const Request&) const = default;
 };

@@ -28,7 +28,7 @@ void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
     if (from == session) return;
     turn.change().board.waiters.edit(waiter)->session = session;
   } else {
-    return;
+    return decision::move_to_session(turn, waiter, session);
   }
   if (from) session::unbind(turn, from, session::WaiterPlace{waiter});
   if (session) session::bind(turn, session, session::WaiterPlace{waiter});
