@@ -4,6 +4,7 @@
 #include "base/persistent_map.h"
 #include "base/time.h"
 #include "core/answer.h"
+#include "core/cron_schedule.h"
 #include "core/id.h"
 #include "core/lock.h"
 #include "core/queue.h"
@@ -303,6 +304,7 @@ struct Set {
   PersistentMap<std::string, Strategy> strategies;
   PersistentMap<std::string, Agent> agents;
   PersistentMap<std::string, Worker> workers;
+  PersistentMap<std::string, cron::Definition> crons;
   PersistentMap<std::string, lock::Config> locks;
   PersistentMap<std::string, semaphore::Config> semaphores;
   PersistentMap<std::string, queue::Config> queues;
