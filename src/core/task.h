@@ -59,6 +59,7 @@ struct Begin {
   std::string prompt;  // interpolated
   std::string workspace;
   definition::Map variables;
+  definition::Map environment = {};
 
   bool operator==(const Begin&) const = default;
 };
