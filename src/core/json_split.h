@@ -17,7 +17,6 @@
 namespace reeve {
 
 std::optional<std::vector<std::string>> split_array(std::string_view json);
-std::optional<std::vector<std::pair<std::string, std::string>>> split_object(
-    std::string_view json);
+std::optional<std::vector<std::pair<std::string, std::string>>> split_object(std::string_view json);
 
 }  // namespace reeve

@@ -222,7 +222,7 @@ struct StrategyRun {
 struct Children {
   std::uint32_t total = 0;
   Boxed<std::vector<std::string>> values;  // of for_each, one a child; never changed
-  std::uint32_t next = 0;  // the index of the next to start
+  std::uint32_t next = 0;                  // the index of the next to start
   std::uint32_t open = 0;
   std::uint32_t done = 0;
   std::uint32_t failed = 0;  // or cancelled
@@ -322,8 +322,8 @@ struct Pipeline {
   std::uint32_t depth = 0;  // how many pipelines it runs within
   Status state;
   std::uint64_t entry = 0;
-  std::uint32_t retries = 0;                            // of the phase at hand, by `retry`
-  PersistentMap<std::string, std::uint32_t> visits;     // by phase, retries not counted
+  std::uint32_t retries = 0;                         // of the phase at hand, by `retry`
+  PersistentMap<std::string, std::uint32_t> visits;  // by phase, retries not counted
   Course course;
   Holding holding;
   std::optional<Failure> failure;  // of the phase at hand, while it waits for what comes next
@@ -749,11 +749,8 @@ std::variant<PipelineId, Refused> begin(Turn& turn, const Begin& begin);
 void cancel(Turn& turn, PipelineId pipeline);
 
 // The agent of this entry into a phase ended, and the end of its process was observed.
-void agent_ended(Turn& turn,
-                 PipelineId pipeline,
-                 std::uint64_t entry,
-                 WorkId work,
-                 const Outcome& outcome);
+void agent_ended(
+    Turn& turn, PipelineId pipeline, std::uint64_t entry, WorkId work, const Outcome& outcome);
 void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answer& answer);
 void decided(Turn& turn, const decision::GuardOwner& owner, const decision::Answer& answer);
 

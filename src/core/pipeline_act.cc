@@ -28,8 +28,11 @@ void run_shell(Turn& turn, PipelineId id, const definition::RunShell& run) {
 }
 
 // The agent, or nothing if it cannot be begun: then the phase has failed.
-std::optional<WorkId> begin_agent(Turn& turn, PipelineId id, const std::string& name,
-                                  Filler fill, std::optional<Duration> timeout) {
+std::optional<WorkId> begin_agent(Turn& turn,
+                                  PipelineId id,
+                                  const std::string& name,
+                                  Filler fill,
+                                  std::optional<Duration> timeout) {
   const Pipeline& pipeline = *find(turn, id);
   const Plan plan = plan_of(turn, pipeline);
   const definition::Agent* agent = plan.set->agents.find(name);
@@ -89,11 +92,12 @@ struct StrategyHands {
   PipelineId id;
   Filler fill;
 
-  std::optional<EffectId> shell(const std::string& text, const std::string& what,
+  std::optional<EffectId> shell(const std::string& text,
+                                const std::string& what,
                                 std::optional<Duration> timeout) {
     const Pipeline& pipeline = *find(turn, id);
-    Shell shell = shell_of(turn, pipeline, plan_of(turn, pipeline), fill, text,
-                           label_of(pipeline) + " " + what);
+    Shell shell = shell_of(
+        turn, pipeline, plan_of(turn, pipeline), fill, text, label_of(pipeline) + " " + what);
     shell.environment.emplace_back("LC_ALL", "C.UTF-8");
     shell.timeout = timeout;
     if (fill.unknown()) return std::nullopt;
@@ -119,8 +123,7 @@ void keep_running(Turn& turn, PipelineId id, std::variant<EffectId, WorkId> runn
 void go_on(Turn& turn, PipelineId id, const std::string& name, strategy::Step step) {
   const Pipeline& pipeline = *find(turn, id);
   for (strategy::Fact& fact : step.facts) {
-    turn.emit(pipeline.project,
-              strategy::Event{id, phase_of(pipeline), name, std::move(fact)});
+    turn.emit(pipeline.project, strategy::Event{id, phase_of(pipeline), name, std::move(fact)});
   }
   Filler fill(turn, pipeline);
   fill.add("checkpoint", step.strategy.checkpoint);
@@ -153,9 +156,7 @@ void go_on(Turn& turn, PipelineId id, const std::string& name, strategy::Step st
         started(hands.shell(run.text, "rollback", std::nullopt));
       },
       [&](const strategy::Succeeded&) { acted(turn, id); },
-      [&](const strategy::Exhausted& end) {
-        fail_phase(turn, id, {end.error, Cause::Exhausted});
-      },
+      [&](const strategy::Exhausted& end) { fail_phase(turn, id, {end.error, Cause::Exhausted}); },
       [&](const strategy::Failed& end) {
         fail_phase(turn, id, {end.error, end.fatal ? Cause::Fatal : Cause::Ordinary});
       },
@@ -191,19 +192,16 @@ void act(Turn& turn, PipelineId id) {
 // What the step itself said counts, also when nobody knows how its process ended.
 void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Pipeline& pipeline = *find(turn, id);
-  const std::optional<Word> word =
-      std::get<ShellRun>(std::get<Acting>(pipeline.course).what).word;
+  const std::optional<Word> word = std::get<ShellRun>(std::get<Acting>(pipeline.course).what).word;
   if (!word && outcome.ended == Ended::Unknown) {
-    return fail_phase(turn, id,
-                      {"nobody knows how it ended", Cause::Unknown, outcome.output});
+    return fail_phase(turn, id, {"nobody knows how it ended", Cause::Unknown, outcome.output});
   }
   const std::optional<Failure> bad = publish(turn, id, phase_of(pipeline), outcome.values);
   if (word && !word->error.empty()) {
     return fail_phase(turn, id, {word->error, Cause::Ordinary, outcome.output});
   }
   if (!word && !strategy::has_succeeded(outcome)) {
-    return fail_phase(turn, id,
-                      {strategy::error_of(outcome), Cause::Ordinary, outcome.output});
+    return fail_phase(turn, id, {strategy::error_of(outcome), Cause::Ordinary, outcome.output});
   }
   if (bad) return fail_phase(turn, id, *bad);
   acted(turn, id);
@@ -213,8 +211,7 @@ void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Pipeline& pipeline = *find(turn, id);
   const StrategyRun run = std::get<StrategyRun>(std::get<Acting>(pipeline.course).what);
   const Plan plan = plan_of(turn, pipeline);
-  const definition::Strategy* definition =
-      plan.set ? plan.set->strategies.find(run.name) : nullptr;
+  const definition::Strategy* definition = plan.set ? plan.set->strategies.find(run.name) : nullptr;
   if (!definition) return fail_phase(turn, id, {"there is no strategy " + run.name});
   if (const auto bad = publish(turn, id, phase_of(pipeline), outcome.values)) {
     return fail_phase(turn, id, *bad);
@@ -222,8 +219,8 @@ void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   go_on(turn, id, run.name, strategy::finished(run.machine, *definition, outcome));
 }
 
-void agent_ended(Turn& turn, PipelineId id, std::uint64_t entry, WorkId work,
-                 const Outcome& outcome) {
+void agent_ended(
+    Turn& turn, PipelineId id, std::uint64_t entry, WorkId work, const Outcome& outcome) {
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline || pipeline->entry != entry) return;
   if (const Leaving* leaving = std::get_if<Leaving>(&pipeline->course)) {

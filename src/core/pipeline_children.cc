@@ -22,8 +22,8 @@ std::variant<Children, Failure> planned(const definition::Action& action, Filler
   Children children;
   children.at_once = no_limit;
   if (const auto* parallel = std::get_if<definition::RunParallel>(&action)) {
-    children.total = static_cast<std::uint32_t>(
-        std::min<std::size_t>(parallel->pipelines.size(), no_limit));
+    children.total =
+        static_cast<std::uint32_t>(std::min<std::size_t>(parallel->pipelines.size(), no_limit));
     children.join = parallel->join;
   } else if (const auto* each = std::get_if<definition::RunForEach>(&action)) {
     const std::string list = fill(each->values);
@@ -76,8 +76,8 @@ Begin child_of(const Turn& turn, const Pipeline& parent, const Children& childre
       [&](const definition::RunParallel& run) { begin.name = run.pipelines[children.next]; },
       [&](const definition::RunForEach& run) {
         begin.name = run.pipeline;
-        begin.inputs = inputs_from((*children.values)[children.next],
-                                   plan.set->pipelines.find(run.pipeline));
+        begin.inputs =
+            inputs_from((*children.values)[children.next], plan.set->pipelines.find(run.pipeline));
       });
   inherit(begin.inputs, parent, plan.set->pipelines.find(begin.name));
   return begin;
@@ -124,8 +124,7 @@ void start_next(Turn& turn, PipelineId id) {
 void act_by_children(Turn& turn, PipelineId id) {
   const Pipeline& pipeline = *find(turn, id);
   Filler fill(turn, pipeline);
-  std::variant<Children, Failure> children =
-      planned(plan_of(turn, pipeline).phase->action, fill);
+  std::variant<Children, Failure> children = planned(plan_of(turn, pipeline).phase->action, fill);
   if (const Failure* failure = std::get_if<Failure>(&children)) {
     return fail_phase(turn, id, *failure);
   }
@@ -179,8 +178,8 @@ void child_began(Turn& turn, PipelineId child, const ByParent& by) {
   if (Children* children = edit_children(turn, by.pipeline)) ++children->open;
 }
 
-void child_ended(Turn& turn, PipelineId child, const ByParent& by, Ending ending,
-                 const std::string& error) {
+void child_ended(
+    Turn& turn, PipelineId child, const ByParent& by, Ending ending, const std::string& error) {
   if (!find(turn, by.pipeline)) return;
   const ChildKey key{by.pipeline, by.index};
   const PipelineId* open = turn.state().pipelines.children.find(key);

@@ -12,11 +12,9 @@ reeve::Reply unknown(PipelineId id) { return refused(Why::NotFound, to_text(id))
 reeve::Reply start(Turn& turn, const Start& command) {
   const std::string* hash = turn.state().definitions.current.find(turn.project());
   if (!hash) return refused(Why::NotFound, command.name);
-  const auto started = begin(turn, {{turn.project(), *hash},
-                                    command.name,
-                                    command.inputs,
-                                    command.environment,
-                                    ByClient{}});
+  const auto started = begin(
+      turn,
+      {{turn.project(), *hash}, command.name, command.inputs, command.environment, ByClient{}});
   if (const Refused* why = std::get_if<Refused>(&started)) return {*why};
   return {Reply{Started{std::get<PipelineId>(started)}}};
 }
@@ -54,9 +52,9 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
     if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
     reopen(turn, id);
   } else {
-    const bool waits = std::holds_alternative<Idle>(pipeline->course) &&
-                       (is_blocked_by(*pipeline, Reason::Decision) ||
-                        is_blocked_by(*pipeline, Reason::Backoff));
+    const bool waits =
+        std::holds_alternative<Idle>(pipeline->course) &&
+        (is_blocked_by(*pipeline, Reason::Decision) || is_blocked_by(*pipeline, Reason::Backoff));
     if (!waits) return refused(Why::NotAllowed, to_text(id) + " has not failed");
     retire_question(turn, id);
     turn.arm(Due{id, Timer::Backoff}, std::nullopt);
@@ -146,8 +144,7 @@ reeve::Reply pause(Turn& turn, const Pause& command) {
   if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
   if (pipeline->verdict) return refused(Why::NotAllowed, to_text(id) + " is cleaning up");
   if (pipeline->paused) return {Ok{}};
-  const bool withdraw =
-      !has_begun(*pipeline) && !std::holds_alternative<Idle>(pipeline->course);
+  const bool withdraw = !has_begun(*pipeline) && !std::holds_alternative<Idle>(pipeline->course);
   edit(turn, id).paused = true;
   if (withdraw) wind_down(turn, id, BePaused{});
   return {Ok{}};

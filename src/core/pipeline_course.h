@@ -61,17 +61,25 @@ class Filler {
 Failure unknown_name(const Filler& fill);
 
 // What the environment of its steps is made of, later ones over earlier ones.
-Variables environment_of(const Turn& turn, const Pipeline& pipeline, const Plan& plan,
+Variables environment_of(const Turn& turn,
+                         const Pipeline& pipeline,
+                         const Plan& plan,
                          Filler& fill);
 std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill);
-Shell shell_of(const Turn& turn, const Pipeline& pipeline, const Plan& plan, Filler& fill,
-               std::string text, std::string label);
+Shell shell_of(const Turn& turn,
+               const Pipeline& pipeline,
+               const Plan& plan,
+               Filler& fill,
+               std::string text,
+               std::string label);
 
 // What a value may be that travels in the environment: at most 100 KiB, without NUL.
 bool is_good_value(std::string_view value);
 
 // Keeps what a phase published; all of it, or says what is wrong with it.
-std::optional<Failure> publish(Turn& turn, PipelineId id, const std::string& phase,
+std::optional<Failure> publish(Turn& turn,
+                               PipelineId id,
+                               const std::string& phase,
                                const definition::Map& values);
 
 // `main` of this project, `//main` of all of them.
@@ -102,8 +110,8 @@ void act_by_children(Turn& turn, PipelineId id);
 void attend_children(Turn& turn, PipelineId id);
 void cancel_children(Turn& turn, PipelineId id);
 void child_began(Turn& turn, PipelineId child, const ByParent& by);
-void child_ended(Turn& turn, PipelineId child, const ByParent& by, Ending ending,
-                 const std::string& error);
+void child_ended(
+    Turn& turn, PipelineId child, const ByParent& by, Ending ending, const std::string& error);
 
 // ── Ways out ──
 
@@ -116,10 +124,10 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure);
 
 // Ends what runs; once that was observed, takes the exit.
 void wind_down(Turn& turn, PipelineId id, Exit exit);
-void take_exit(Turn& turn, PipelineId id);          // of one that is leaving
+void take_exit(Turn& turn, PipelineId id);  // of one that is leaving
 void take(Turn& turn, PipelineId id, Exit exit);
 void be_cancelled(Turn& turn, PipelineId id);
-void stop_waiting(Turn& turn, PipelineId id);       // for its dependencies
+void stop_waiting(Turn& turn, PipelineId id);  // for its dependencies
 void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice);
 void retire_question(Turn& turn, PipelineId id);

@@ -10,7 +10,7 @@ namespace {
 
 void tell_starter(Turn& turn, const Pipeline& pipeline) {
   const Failed* failed = std::get_if<Failed>(&pipeline.state);
-  const Ending ending = failed ? Ending::Failed
+  const Ending ending = failed                                         ? Ending::Failed
                         : std::holds_alternative<Done>(pipeline.state) ? Ending::Done
                                                                        : Ending::Cancelled;
   const std::string error = failed ? failed->error : "";
@@ -120,9 +120,8 @@ void forget(Turn& turn, PipelineId id) {
     turn.arm(Due{id, Timer::Forget}, saturating_add(turn.now(), limits::finished_kept_for));
     return;
   }
-  const bool empty =
-      erase_all(turn, turn.change().pipelines.outputs, OutputKey{id, "", ""}, id) &&
-      erase_all(turn, turn.change().pipelines.checkpoints, CheckpointKey{id, 0}, id);
+  const bool empty = erase_all(turn, turn.change().pipelines.outputs, OutputKey{id, "", ""}, id) &&
+                     erase_all(turn, turn.change().pipelines.checkpoints, CheckpointKey{id, 0}, id);
   if (!empty) {
     turn.arm(Due{id, Timer::Forget}, turn.now());
     return;

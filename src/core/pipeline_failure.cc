@@ -58,9 +58,9 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure) {
   if (failure.cause != Cause::Told) {
     turn.emit(pipeline.project, FailedPhase{id, failed.phase, failed.attempt, failure.error});
   }
-  const Then then = plan.phase ? after_failure(pipeline, *plan.pipeline, *plan.phase,
-                                               strategy_of(plan), failure)
-                               : Then{GiveUp{}};
+  const Then then =
+      plan.phase ? after_failure(pipeline, *plan.pipeline, *plan.phase, strategy_of(plan), failure)
+                 : Then{GiveUp{}};
   edit(turn, id).failure = failure;
   match(
       then,
@@ -94,8 +94,7 @@ void conclude(Turn& turn, PipelineId id, Failed failed) {
     moved(turn, id, move::Cancel{});
   } else {
     if (pipeline.verdict) failed = pipeline.verdict->failed;
-    moved(turn, id,
-          move::PhaseFailed{phase_of(pipeline), attempt_of(pipeline), std::move(failed)});
+    moved(turn, id, move::PhaseFailed{phase_of(pipeline), attempt_of(pipeline), std::move(failed)});
   }
   settle_end(turn, id);
 }

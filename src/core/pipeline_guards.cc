@@ -30,17 +30,22 @@ AtHand at_hand(const Turn& turn, const Pipeline& pipeline) {
   const Plan plan = plan_of(turn, pipeline);
   const std::string* name = guard_name(plan, *at);
   if (!name) return {};
-  return {*name, plan.set->guards.find(*name),
+  return {*name,
+          plan.set->guards.find(*name),
           at->index < at->guards.size() ? &at->guards[at->index] : nullptr};
 }
 
-void subscribe(Turn& turn, const Pipeline& pipeline, const std::string& name,
-               const definition::Guard& guard, Filler& fill) {
+void subscribe(Turn& turn,
+               const Pipeline& pipeline,
+               const std::string& name,
+               const definition::Guard& guard,
+               Filler& fill) {
   for (const std::string& text : guard.wake_on) {
     const std::string pattern = fill(text);
     if (fill.unknown() || !is_pattern(pattern)) continue;
     event_bus::subscribe(turn.change().subscriptions,
-                         {event_bus::Guard{pipeline.id, pipeline.entry, name}, pipeline.project,
+                         {event_bus::Guard{pipeline.id, pipeline.entry, name},
+                          pipeline.project,
                           parse_pattern(pattern)});
   }
 }
@@ -48,8 +53,8 @@ void subscribe(Turn& turn, const Pipeline& pipeline, const std::string& name,
 void check(Turn& turn, PipelineId id, const AtHand& at) {
   const Pipeline& pipeline = *find(turn, id);
   Filler fill(turn, pipeline);
-  Shell shell = shell_of(turn, pipeline, plan_of(turn, pipeline), fill, at.definition->condition,
-                         "guard " + at.name);
+  Shell shell = shell_of(
+      turn, pipeline, plan_of(turn, pipeline), fill, at.definition->condition, "guard " + at.name);
   if (fill.unknown()) return fail_phase(turn, id, unknown_name(fill));
   shell.timeout = guard::check_limit;
   shell.strict = false;
@@ -90,8 +95,11 @@ void passed(Turn& turn, PipelineId id) {
 }
 
 // Keeps the guard as it is now, and does what it says comes next.
-void go_on(Turn& turn, PipelineId id, const std::string& name,
-           const definition::Guard& definition, guard::Step step) {
+void go_on(Turn& turn,
+           PipelineId id,
+           const std::string& name,
+           const definition::Guard& definition,
+           guard::Step step) {
   const Pipeline& pipeline = *find(turn, id);
   const std::string phase = phase_of(pipeline);
   const ProjectNo project = pipeline.project;
@@ -123,9 +131,11 @@ void go_on(Turn& turn, PipelineId id, const std::string& name,
       [&](const guard::Failed& failed) {
         const bool told = failed.reason == guard::Reason::Answered;
         // By answer, or by time, it may fail in the middle of a check.
-        wind_down(turn, id,
+        wind_down(turn,
+                  id,
                   FailWith{{"guard " + name + ": " + guard::text_of(failed.reason),
-                            told ? Cause::Told : Cause::Guard, step.guard.last_output}});
+                            told ? Cause::Told : Cause::Guard,
+                            step.guard.last_output}});
       });
 }
 
@@ -153,7 +163,10 @@ void watch(Turn& turn, PipelineId id) {
   Filler fill(turn, pipeline);
   subscribe(turn, pipeline, *name, *definition, fill);
   if (fill.unknown()) return fail_phase(turn, id, unknown_name(fill));
-  go_on(turn, id, *name, *definition,
+  go_on(turn,
+        id,
+        *name,
+        *definition,
         at.index < at.guards.size() ? guard::again(at.guards[at.index], *definition, turn.now())
                                     : guard::start(turn.now()));
 }
@@ -173,7 +186,10 @@ void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome) {
   if (!at.definition || !at.guard) return;
   std::get<Guarding>(edit(turn, id).course).check.reset();
   const AtHand now = at_hand(turn, *find(turn, id));
-  go_on(turn, id, now.name, *now.definition,
+  go_on(turn,
+        id,
+        now.name,
+        *now.definition,
         guard::checked(*now.guard, *now.definition, outcome, turn.now()));
 }
 

@@ -37,13 +37,9 @@ bool is_blocked_by(const Pipeline& pipeline, Reason reason) {
   return blocked && blocked->reason == reason;
 }
 
-void attend_soon(Turn& turn, PipelineId id) {
-  turn.arm(Due{id, Timer::Attend}, turn.now());
-}
+void attend_soon(Turn& turn, PipelineId id) { turn.arm(Due{id, Timer::Attend}, turn.now()); }
 
-Holder holder_of(const Pipeline& pipeline) {
-  return {pipeline.project, to_text(pipeline.id), {}};
-}
+Holder holder_of(const Pipeline& pipeline) { return {pipeline.project, to_text(pipeline.id), {}}; }
 
 namespace {
 
@@ -124,7 +120,8 @@ void complete_phase(Turn& turn, PipelineId id) {
   if (pipeline.verdict) return conclude(turn, id, {});
   const Plan plan = plan_of(turn, pipeline);
   const definition::Phase* next = plan.phase ? phase_after(*plan.pipeline, *plan.phase) : nullptr;
-  moved(turn, id,
+  moved(turn,
+        id,
         move::PhaseComplete{phase_of(pipeline), attempt_of(pipeline), next ? next->name : ""});
   if (is_over(*find(turn, id))) return settle_end(turn, id);
   enter(turn, id);

@@ -52,7 +52,9 @@ Failure unknown_name(const Filler& fill) {
   return {"unknown name {" + fill.unknown().value_or("") + "}"};
 }
 
-Variables environment_of(const Turn& turn, const Pipeline& pipeline, const Plan& plan,
+Variables environment_of(const Turn& turn,
+                         const Pipeline& pipeline,
+                         const Plan& plan,
                          Filler& fill) {
   Variables result = pipeline.origin->environment;
   if (plan.phase) {
@@ -80,8 +82,12 @@ std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fil
   return home + "/" + directory;
 }
 
-Shell shell_of(const Turn& turn, const Pipeline& pipeline, const Plan& plan, Filler& fill,
-               std::string text, std::string label) {
+Shell shell_of(const Turn& turn,
+               const Pipeline& pipeline,
+               const Plan& plan,
+               Filler& fill,
+               std::string text,
+               std::string label) {
   Shell shell;
   shell.text = std::move(text);
   shell.environment = environment_of(turn, pipeline, plan, fill);
@@ -93,7 +99,9 @@ Shell shell_of(const Turn& turn, const Pipeline& pipeline, const Plan& plan, Fil
   return shell;
 }
 
-std::optional<Failure> publish(Turn& turn, PipelineId id, const std::string& phase,
+std::optional<Failure> publish(Turn& turn,
+                               PipelineId id,
+                               const std::string& phase,
                                const definition::Map& values) {
   for (const auto& [key, value] : values) {
     if (!is_good_value(value)) return Failure{"output " + key + " is too large, or has a NUL"};
