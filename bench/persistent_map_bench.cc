@@ -4,8 +4,9 @@
 // run and the choice. The usual flags of Google Benchmark work, and --benchmark_filter=512 or
 // =queue makes it short.
 
-#include "base/boxed.h"
 #include "base/persistent_map.h"
+
+#include "base/boxed.h"
 
 #include <benchmark/benchmark.h>
 #include <malloc.h>

@@ -7,7 +7,7 @@ fail() {
   exit 1
 }
 
-# expect STATUS STDOUT STDERR WORD...: what reeve does with these words. The output may be a pattern.
+# expect STATUS STDOUT STDERR WORD...: what reeve does with these words. Outputs are patterns.
 expect() {
   local status=$1 out=$2 err=$3
   shift 3
@@ -33,4 +33,4 @@ expect 2 '' 'reeve: unknown option --frobnicate*' --frobnicate
 expect 2 '' 'reeve: unexpected argument now*' --version now
 
 # A disk that takes nothing must not look like success.
-if "$REEVE" --version >/dev/full 2>/dev/null; then fail "reeve --version into a full disk: success"; fi
+if "$REEVE" --version >/dev/full 2>/dev/null; then fail "reeve --version: lost, and no error"; fi

@@ -49,8 +49,9 @@ class PersistentMap {
   using Inner = persistent::Node<Key, Head*>;
 
   static constexpr unsigned kLeafCapacity = Leaf::fitting(layout.leaf_bytes, layout.fewest_in_leaf);
-  static constexpr unsigned kInnerCapacity = Inner::fitting(layout.inner_bytes, layout.fewest_in_inner);
-  static constexpr unsigned kMaxLevels = 12;  // a third of 32 children each: 10^11 leaves
+  static constexpr unsigned kInnerCapacity =
+      Inner::fitting(layout.inner_bytes, layout.fewest_in_inner);
+  static constexpr unsigned kMaxLevels = 12;  // of at least 16 / 3 children each: 6^11 leaves
 
   // The nodes from the root down to a leaf by their level, and the index chosen in each.
   struct Step {
@@ -94,9 +95,7 @@ class PersistentMap {
   Iterator end() const { return Iterator(); }
 
   // The first entry whose key is not less than `key`; the first whose key is greater.
-  Iterator lower_bound(const Key& key) const {
-    return root_ ? Iterator(way_to(key)) : end();
-  }
+  Iterator lower_bound(const Key& key) const { return root_ ? Iterator(way_to(key)) : end(); }
   Iterator upper_bound(const Key& key) const {
     Iterator at = lower_bound(key);
     if (at != end() && !(key < at->first)) ++at;
@@ -111,7 +110,7 @@ class PersistentMap {
   const Value* find(const Key& key) const {
     if (!root_) return nullptr;
     Head* node = root_;
-    while (node->level > 0) node = inner(node)->item(child_index(node, key));
+    while (node->level > 0) node = child(node, child_index(node, key));
     const unsigned index = leaf_index(node, key);
     return is_at(node, index, key) ? &leaf(node)->item(index) : nullptr;
   }
@@ -170,9 +169,14 @@ class PersistentMap {
         inner(node)->keys(), node->count, [&](const Key& start) { return !(key < start); });
     return starting_by_key == 0 ? 0 : starting_by_key - 1;
   }
+  static Head* child(Head* node, unsigned index) {
+    Head* const below = inner(node)->item(index);
+    Leaf::prefetch(below, kLeafCapacity);
+    return below;
+  }
   static unsigned leaf_index(Head* node, const Key& key) {
-    return persistent::count_before(leaf(node)->keys(), node->count,
-                                    [&](const Key& other) { return other < key; });
+    return persistent::count_before(
+        leaf(node)->keys(), node->count, [&](const Key& other) { return other < key; });
   }
   static bool is_at(Head* node, unsigned index, const Key& key) {
     return index < node->count && !(key < leaf(node)->keys()[index]);
@@ -185,7 +189,7 @@ class PersistentMap {
     while (node->level > 0) {
       const unsigned index = child_index(node, key);
       path[node->level] = {node, index};
-      node = inner(node)->item(index);
+      node = child(node, index);
     }
     path[0] = {node, leaf_index(node, key)};
     return path;
@@ -270,8 +274,9 @@ class PersistentMap {
       path[0].node = root_ = grown(leaf(root_));
     }
     Value* place = nullptr;
-    Leaf* beside = add(*leaf(path[0].node), path[0].index, std::move(key), std::move(value), &place);
-    if (beside) add_child(path, 1, beside->keys()[0], beside);
+    Leaf* const beside =
+        leaf(path[0].node)->add(path[0].index, std::move(key), std::move(value), &place);
+    if (beside) add_child(path, beside->keys()[0], beside);
     return *place;
   }
 
@@ -284,11 +289,12 @@ class PersistentMap {
     return large;
   }
 
-  // Puts a new node to the right of the one the path goes through, one level below `level`.
-  void add_child(Path& path, unsigned level, Key key, Head* child) {
+  // Puts a new leaf to the right of the one the path leads to, and so on upwards.
+  void add_child(const Path& path, Key key, Head* child) {
+    unsigned level = 1;
     for (; level <= root_->level; ++level) {
-      Inner* const beside =
-          add(*inner(path[level].node), path[level].index + 1, std::move(key), child);
+      const auto [node, index] = path[level];
+      Inner* const beside = inner(node)->add(index + 1, std::move(key), child);
       if (!beside) return;
       key = beside->keys()[0];
       child = beside;
@@ -300,36 +306,6 @@ class PersistentMap {
     root_ = top;
   }
 
-  // Inserts an entry. A full node is split, and its new right neighbour is given back.
-  template <class Node, class Item>
-  static Node* add(Node& node, unsigned index, Key key, Item item, Item** place = nullptr) {
-    Node* target = &node;
-    Node* beside = nullptr;
-    if (node.count == node.capacity) {
-      const unsigned kept = split(node, index, beside);
-      if (index > kept || kept == node.capacity) {
-        target = beside;
-        index -= kept;
-      }
-    }
-    target->insert(index, std::move(key), std::move(item));
-    if (place) *place = &target->item(index);
-    return beside;
-  }
-
-  // Moves the entries behind the first `kept` to a new node. Half of them stay, but if the
-  // entry to come continues a run, all before it stay: the run fills this node, and others
-  // after it, whether it is at the end of the map or between other entries. The hint is used
-  // up by that, so that two entries a node cannot become the rule.
-  template <class Node>
-  static unsigned split(Node& node, unsigned index, Node*& beside) {
-    const unsigned kept = index == node.next ? index : node.count / 2U;
-    beside = Node::make(node.level, node.capacity);
-    node.move_last_to(*beside, node.count - kept);
-    node.next = 0;
-    return kept;
-  }
-
   // Erasing.
 
   // Sees to the nodes of the path, whose leaf has just lost an entry, from there upwards.
@@ -338,11 +314,11 @@ class PersistentMap {
       Inner& parent = *inner(path[level + 1].node);
       const unsigned index = path[level + 1].index;
       if (level == 0) {
-        if (path[0].node->count >= kLeafCapacity / 3) break;
-        mend_child<Leaf>(parent, index, kLeafCapacity);
+        if (path[0].node->count >= (kLeafCapacity + 2) / 3) break;
+        mend_child<Leaf>(parent, index);
       } else {
-        if (path[level].node->count >= kInnerCapacity / 3) break;
-        mend_child<Inner>(parent, index, kInnerCapacity);
+        if (path[level].node->count >= (kInnerCapacity + 2) / 3) break;
+        mend_child<Inner>(parent, index);
       }
     }
     while (root_->level > 0 && root_->count == 1) {
@@ -356,7 +332,7 @@ class PersistentMap {
 
   // Joins the child and a neighbour, or evens them out if they are too many for one node.
   template <class Node>
-  static void mend_child(Inner& parent, unsigned index, unsigned capacity) {
+  static void mend_child(Inner& parent, unsigned index) {
     if (parent.count == 1) {
       if (parent.item(0)->count > 0) return;
       release(parent.item(0));
@@ -365,20 +341,16 @@ class PersistentMap {
     const unsigned r = index == 0 ? 1 : index;
     own(parent.item(r - 1));
     own(parent.item(r));
-    Node& left = *static_cast<Node*>(parent.item(r - 1));
-    Node& right = *static_cast<Node*>(parent.item(r));
-    const unsigned total = left.count + right.count;
-    if (total <= capacity) {
-      right.move_first_to(left, right.count);
-      Node::destroy(&right);
-      return parent.erase(r);
-    }
-    if (left.count < right.count) {
-      right.move_first_to(left, total / 2 - left.count);
+    auto* const left = static_cast<Node*>(parent.item(r - 1));
+    auto* const right = static_cast<Node*>(parent.item(r));
+    if (left->count + right->count > left->capacity) {
+      Node::even_out(*left, *right);
+      parent.keys()[r] = right->keys()[0];
     } else {
-      left.move_last_to(right, total / 2 - right.count);
+      right->move_first_to(*left, right->count);
+      Node::destroy(right);
+      parent.erase(r);
     }
-    parent.keys()[r] = right.keys()[0];
   }
 
   Head* root_ = nullptr;

@@ -132,6 +132,7 @@ void Root::go_on_with_chores() {
           for (const Event& event : rest.events) turn_.perform(routed(event));
           return true;
         },
+        [&](lock::CleanupRest& rest) { return lock::go_on(turn_, rest); },
         [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
         [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
     Chores& chores = turn_.change().chores;
@@ -208,15 +209,13 @@ void Root::carry_out(const Inner& inner) {
       [&](const CancelTimer& timer) { turn_.arm(timer.subject, std::nullopt); });
 }
 
-// A phase that asked for locks is told at once if it got them, or cannot; if it waits, it is
-// told when its turn comes (core/grant).
+// A phase that asked for locks is told at once whether it got them, cannot, or waits; then it is
+// told again when its turn comes (core/grant).
 void Root::ask_for_phase(const grant::Request& request) {
   const grant::ToPhase* phase = std::get_if<grant::ToPhase>(&request.origin);
   if (!phase) return;
   const Reply reply = grant::ask(turn_, request);
-  if (!std::holds_alternative<Waiting>(reply.value)) {
-    pipeline::asked(turn_, phase->pipeline, phase->entry, reply);
-  }
+  pipeline::asked(turn_, phase->pipeline, phase->entry, reply);
 }
 
 // Everything that follows from the input in the same step: inner effects, and what the

@@ -24,7 +24,10 @@ TEST(Apply, ACustomEventIsAnnouncedWithItsSequence) {
   world.ask(EmitCustom{"ci:main:green", {{"by", "ana"}}});
 
   EXPECT_EQ(world.last.events,
-            (std::vector<Event>{{1, 0, world.stamp.wall, default_project,
+            (std::vector<Event>{{1,
+                                 0,
+                                 world.stamp.wall,
+                                 default_project,
                                  Custom{{"ci", "main", "green"}, {{"by", "ana"}}}}}));
   EXPECT_EQ(world.state.sequence, 1u);
 }

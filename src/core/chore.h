@@ -3,6 +3,7 @@
 #include "base/persistent_map.h"
 #include "core/effect.h"
 #include "core/id.h"
+#include "core/lock.h"
 #include "core/queue.h"
 
 #include <cstdint>
@@ -27,7 +28,8 @@ struct CarryOn {
   bool operator==(const CarryOn&) const = default;
 };
 
-using Chore = std::variant<EndSession, CarryOn, queue::RedriveAll, queue::PurgeAll>;
+using Chore =
+    std::variant<EndSession, CarryOn, lock::CleanupRest, queue::RedriveAll, queue::PurgeAll>;
 
 struct Chores {
   PersistentMap<std::uint64_t, Chore> waiting;

@@ -1,13 +1,329 @@
 #include "core/cron.h"
 
+#include "base/match.h"
+#include "core/names.h"
 #include "core/turn.h"
 
-namespace reeve::cron {
+#include <algorithm>
+#include <chrono>
 
-reeve::Reply apply(Turn&, const Command&) { return {Ok{}}; }
-void due(Turn&, const Due&) {}
-void finished(Turn&, EffectId, const Address&, const Outcome&) {}
-void pipeline_ended(Turn&, const CronName&, PipelineId, pipeline::Ending) {}
-EventName name_of(const Event&) { return {}; }
+namespace reeve::cron {
+namespace {
+
+// Both clocks, within the years in which the calendar is good.
+Stamp reading(const Turn& turn) {
+  using namespace std::chrono;
+  constexpr Wall kEarliest = sys_days{year{1900} / 1 / 1};
+  constexpr Wall kLatest = sys_days{year{9999} / 1 / 1};
+  return {turn.now(), std::clamp(turn.wall(), kEarliest, kLatest)};
+}
+
+const Cron* find(const Turn& turn, const CronName& name) {
+  return turn.state().crons.crons.find(name);
+}
+
+Cron& edit(Turn& turn, const CronName& name) { return *turn.change().crons.crons.edit(name); }
+
+// Sets the timers to what the cron is waiting for.
+void arm(Turn& turn, const CronName& name) {
+  std::optional<Time> by_engine;
+  std::optional<Wall> by_wall;
+  const Cron& cron = *find(turn, name);
+  if (cron.enabled) {
+    if (const std::optional<Stamp> next = instant_after(cron, cron.last, reading(turn))) {
+      match(
+          cron.plan.definition->schedule,
+          [&](const Interval&) { by_engine = next->now; },
+          [&](const Expression&) { by_wall = next->wall; });
+    }
+  }
+  if (cron.buffered > 0 && cron.running.empty()) by_engine = turn.now();
+  turn.arm(Due{name}, by_engine);
+  turn.arm_wall(Due{name}, by_wall);
+}
+
+// ── Running ──
+
+EffectId start_program(Turn& turn,
+                       const CronName& name,
+                       const std::string& text,
+                       std::optional<Duration> timeout) {
+  const Plan& plan = find(turn, name)->plan;
+  Shell shell;
+  shell.text = text;
+  shell.variables = plan.environment;
+  if (const definition::Set* set = definition::find(turn.state().definitions, plan.set)) {
+    shell.directory = set->root;
+  }
+  shell.timeout = timeout;
+  shell.label = "cron " + name.name;
+  const EffectId effect = turn.start(std::move(shell), Address{name});
+  edit(turn, name).running.insert(effect);
+  return effect;
+}
+
+// A pipeline may have ended by the time that it has begun: then it is not running.
+std::variant<Run, Refused> start_pipeline(Turn& turn,
+                                          const CronName& name,
+                                          const RunPipeline& run) {
+  const Plan plan = find(turn, name)->plan;
+  edit(turn, name).starting = true;
+  const auto begun = pipeline::begin(
+      turn, {plan.set, run.pipeline, run.inputs, plan.environment, pipeline::ByCron{name}});
+  Cron& cron = edit(turn, name);
+  const bool is_running = std::exchange(cron.starting, false);
+  return match(
+      begun,
+      [&](const PipelineId& id) -> std::variant<Run, Refused> {
+        if (is_running) cron.running.insert(id);
+        return Run{id};
+      },
+      [](const Refused& refused) -> std::variant<Run, Refused> { return refused; });
+}
+
+reeve::Reply start(Turn& turn, const CronName& name, Wall instant) {
+  const Boxed<Definition> definition = find(turn, name)->plan.definition;
+  const std::variant<Run, Refused> started = match(
+      definition->run,
+      [&](const RunPipeline& run) { return start_pipeline(turn, name, run); },
+      [&](const RunShell& run) -> std::variant<Run, Refused> {
+        return Run{start_program(turn, name, run.text, run.timeout)};
+      },
+      [&](const RunMonitors& run) -> std::variant<Run, Refused> {
+        return Run{start_program(turn, name, run.text, std::nullopt)};
+      });
+  return match(
+      started,
+      [&](const Run& run) -> reeve::Reply {
+        turn.emit(name.project, HasFired{name, instant, run});
+        return {Fired{run}};
+      },
+      [&](const Refused& refused) -> reeve::Reply {
+        turn.emit(name.project, WasRefused{name, refused});
+        return {refused};
+      });
+}
+
+void cancel_running(Turn& turn, const CronName& name) {
+  edit(turn, name).cancelling = true;
+  const PersistentSet<Run> running = find(turn, name)->running;  // a copy: they may end at once
+  for (const Run& run : running) {
+    turn.emit(name.project, CancelledOther{name, run});
+    match(
+        run,
+        [&](const PipelineId& id) { pipeline::cancel(turn, id); },
+        [&](const EffectId& id) { turn.start(Kill{id}, ToNobody{}); });
+  }
+}
+
+enum class Verdict { Run, Skip, Buffer, CancelOther };
+
+Verdict decide(const Cron& cron) {
+  if (cron.running.empty() && cron.buffered == 0) return Verdict::Run;
+  switch (cron.plan.definition->overlap) {
+    case Overlap::Skip:
+      return Verdict::Skip;
+    case Overlap::BufferOne:
+      return cron.buffered == 0 ? Verdict::Buffer : Verdict::Skip;
+    case Overlap::BufferAll:
+      return Verdict::Buffer;
+    case Overlap::CancelOther:
+      return cron.buffered == 0 ? Verdict::CancelOther : Verdict::Skip;
+    case Overlap::Allow:
+      return Verdict::Run;
+  }
+  return Verdict::Skip;
+}
+
+reeve::Reply fire(Turn& turn, const CronName& name, Wall instant) {
+  switch (decide(*find(turn, name))) {
+    case Verdict::Run:
+      return start(turn, name, instant);
+    case Verdict::Skip:
+      turn.emit(name.project, WasSkipped{name, instant});
+      return {Skipped{}};
+    case Verdict::Buffer: {
+      const std::uint64_t waiting = ++edit(turn, name).buffered;
+      turn.emit(name.project, WasBuffered{name, instant, waiting});
+      return {Buffered{waiting}};
+    }
+    case Verdict::CancelOther:
+      // It waits before the others are told: whichever ends last makes room for it.
+      edit(turn, name).buffered = 1;
+      turn.emit(name.project, WasBuffered{name, instant, 1});
+      if (!find(turn, name)->cancelling) cancel_running(turn, name);
+      return {Buffered{1}};
+  }
+  return {Skipped{}};
+}
+
+// Starts what was buffered, as far as the step has room; the rest is due at once.
+void start_buffered(Turn& turn, const CronName& name) {
+  while (turn.may_touch()) {
+    const Cron& cron = *find(turn, name);
+    if (cron.buffered == 0 || !cron.running.empty() || cron.starting) break;
+    turn.touch();
+    --edit(turn, name).buffered;
+    start(turn, name, reading(turn).wall);
+  }
+}
+
+// Does what is due, at most 256 runs a step.
+void settle(Turn& turn, const CronName& name) {
+  const Stamp now = reading(turn);
+  start_buffered(turn, name);
+  while (turn.may_touch() && find(turn, name)->enabled) {
+    const std::optional<Finding> finding = look(*find(turn, name), now);
+    if (!finding) break;
+    turn.touch();
+    edit(turn, name).last = finding->last;
+    if (finding->missed) {
+      turn.emit(name.project, WasMissed{name, finding->missed->first, finding->missed->second});
+    }
+    if (finding->fire) fire(turn, name, finding->fire->wall);
+  }
+  arm(turn, name);
+}
+
+void ended(Turn& turn, const CronName& name, const Run& run, pipeline::Ending ending) {
+  Cron& cron = edit(turn, name);
+  cron.running.erase(run);
+  if (cron.running.empty()) cron.cancelling = false;
+  turn.emit(name.project, HasEnded{name, run, ending});
+  start_buffered(turn, name);
+  arm(turn, name);
+}
+
+// ── Commands ──
+
+std::optional<Refused> mistake_in(const CronName& name, const Plan& plan) {
+  if (!is_good_name(name.name)) return Refused{Why::BadName, name.name};
+  if (!plan.definition) return Refused{Why::BadValue, "definition"};
+  if (!is_sound(plan.definition->schedule)) return Refused{Why::BadValue, "schedule"};
+  if (!time_zone::is_sound(plan.definition->zone)) return Refused{Why::BadValue, "timezone"};
+  if (plan.definition->window < Duration::zero()) return Refused{Why::BadValue, "window"};
+  return std::nullopt;
+}
+
+bool is_full(const Turn& turn, const CronName& name) {
+  return !find(turn, name) && turn.state().crons.crons.size() >= limits::names_a_project;
+}
+
+reeve::Reply apply_one(Turn& turn, const Enable& command) {
+  const CronName& name = command.name;
+  if (const auto mistake = mistake_in(name, command.plan)) return {*mistake};
+  if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
+
+  const Stamp now = reading(turn);
+  if (find(turn, name)) settle(turn, name);
+  const Cron before = find(turn, name) ? *find(turn, name) : Cron{};
+  const auto next_of = [&] {
+    const std::optional<Stamp> next = instant_after(*find(turn, name), find(turn, name)->last, now);
+    return next ? std::optional(next->wall) : std::nullopt;
+  };
+  if (before.enabled && before.plan == command.plan) return {Enabled{next_of()}};
+
+  definition::pin(turn, command.plan.set);
+  if (before.enabled) definition::unpin(turn, before.plan.set);
+  Cron& cron = turn.change().crons.crons.edit_or_insert(name);
+  const bool goes_on =
+      before.enabled && before.plan.definition->schedule == command.plan.definition->schedule;
+  if (!goes_on) cron.anchor = now;
+  // What passed while it was disabled, or by another schedule, is nothing to catch up with.
+  cron.last = {std::max(cron.last.now, now.now), std::max(cron.last.wall, now.wall)};
+  cron.enabled = true;
+  cron.plan = command.plan;
+  if (cron.plan.definition->overlap != Overlap::BufferAll) {
+    cron.buffered = std::min<std::uint64_t>(cron.buffered, 1);
+  }
+  const std::optional<Wall> next = next_of();
+  turn.emit(name.project, WasEnabled{name, next});
+  arm(turn, name);
+  return {Enabled{next}};
+}
+
+reeve::Reply apply_one(Turn& turn, const Disable& command) {
+  if (!find(turn, command.name)) return refused(Why::NotFound, command.name.name);
+  if (!find(turn, command.name)->enabled) return {Ok{}};
+  settle(turn, command.name);
+  Cron& cron = edit(turn, command.name);
+  cron.enabled = false;
+  cron.buffered = 0;
+  const definition::SetKey set = cron.plan.set;
+  definition::unpin(turn, set);
+  turn.emit(command.name.project, WasDisabled{command.name});
+  arm(turn, command.name);
+  return {Ok{}};
+}
+
+reeve::Reply apply_one(Turn& turn, const RunNow& command) {
+  const CronName& name = command.name;
+  const Cron* cron = find(turn, name);
+  if (cron && cron->enabled) {
+    settle(turn, name);
+  } else {
+    if (!command.plan) return refused(Why::NotFound, name.name);
+    if (const auto mistake = mistake_in(name, *command.plan)) return {*mistake};
+    if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
+    turn.change().crons.crons.edit_or_insert(name).plan = *command.plan;
+  }
+  reeve::Reply reply = fire(turn, name, reading(turn).wall);
+  arm(turn, name);
+  return reply;
+}
+
+}  // namespace
+
+reeve::Reply apply(Turn& turn, const Command& command) {
+  return match(
+      command,
+      [&](const Enable& enable) { return apply_one(turn, enable); },
+      [&](const Disable& disable) { return apply_one(turn, disable); },
+      [&](const RunNow& run) { return apply_one(turn, run); });
+}
+
+void due(Turn& turn, const Due& due) {
+  if (find(turn, due.cron)) settle(turn, due.cron);
+}
+
+void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
+  const Cron* cron = find(turn, to.cron);
+  if (!cron || !cron->running.contains(effect)) return;
+  const bool success = outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0;
+  ended(turn,
+        to.cron,
+        effect,
+        success            ? pipeline::Ending::Done
+        : cron->cancelling ? pipeline::Ending::Cancelled
+                           : pipeline::Ending::Failed);
+}
+
+void pipeline_ended(Turn& turn,
+                    const CronName& name,
+                    PipelineId pipeline,
+                    pipeline::Ending ending) {
+  const Cron* cron = find(turn, name);
+  if (!cron) return;
+  if (cron->running.contains(pipeline)) return ended(turn, name, pipeline, ending);
+  // It ends within its own beginning: whoever began it goes on from there.
+  if (cron->starting) edit(turn, name).starting = false;
+}
+
+EventName name_of(const Event& event) {
+  const auto named = [](const CronName& cron, const char* verb) {
+    return EventName{"cron", cron.name, verb};
+  };
+  return match(
+      event,
+      [&](const WasEnabled& it) { return named(it.cron, "enabled"); },
+      [&](const WasDisabled& it) { return named(it.cron, "disabled"); },
+      [&](const HasFired& it) { return named(it.cron, "fired"); },
+      [&](const WasSkipped& it) { return named(it.cron, "skipped"); },
+      [&](const WasBuffered& it) { return named(it.cron, "buffered"); },
+      [&](const WasMissed& it) { return named(it.cron, "missed"); },
+      [&](const CancelledOther& it) { return named(it.cron, "cancelled_other"); },
+      [&](const WasRefused& it) { return named(it.cron, "refused"); },
+      [&](const HasEnded& it) { return named(it.cron, "ended"); });
+}
 
 }  // namespace reeve::cron

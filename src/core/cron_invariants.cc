@@ -1,7 +1,69 @@
+#include "base/match.h"
 #include "core/invariants.h"
 
 namespace reeve::cron {
+namespace {
 
-void check(const State&, Violations&) {}
+// What an enabled cron waits for, or what had no room in the last step.
+void check_timers_of(const State& state,
+                     const CronName& name,
+                     const Cron& cron,
+                     Violations& violations) {
+  std::optional<Time> by_engine;
+  std::optional<Wall> by_wall;
+  if (cron.enabled) {
+    const Stamp now{state.now, cron.last.wall};
+    if (const std::optional<Stamp> next = instant_after(cron, cron.last, now)) {
+      match(
+          cron.plan.definition->schedule,
+          [&](const Interval&) { by_engine = next->now; },
+          [&](const Expression&) { by_wall = next->wall; });
+    }
+  }
+  const std::optional<Time> engine = deadline_of(state.timers, Due{name});
+  if (cron.buffered > 0 && cron.running.empty()) {
+    if (!engine) violations.push_back("cron " + name.name + ": a buffered run that nothing starts");
+  } else if (engine != by_engine) {
+    violations.push_back("cron " + name.name + ": the engine's timer is not what it waits for");
+  }
+  if (wall_deadline_of(state.timers, Due{name}) != by_wall) {
+    violations.push_back("cron " + name.name + ": the wall's timer is not what it waits for");
+  }
+}
+
+}  // namespace
+
+void check(const State& state, Violations& violations) {
+  for (const auto& [name, cron] : state.crons.crons) {
+    const auto must = [&, &who = name.name](bool truth, const char* words) {
+      if (!truth) violations.push_back("cron " + who + ": " + words);
+    };
+    must(!cron.starting, "a pipeline is still being begun");
+    must(!cron.cancelling || !cron.running.empty(), "it cancels what does not run");
+    if (!cron.plan.definition) {
+      must(false, "there is nothing to run");
+      continue;
+    }
+    if (cron.plan.definition->overlap != Overlap::BufferAll && cron.enabled) {
+      must(cron.buffered <= 1, "it buffers more than one");
+    }
+    for (const Run& run : cron.running) {
+      if (const EffectId* effect = std::get_if<EffectId>(&run)) {
+        must(state.outbox.contains(*effect), "a program that is not in the outbox is running");
+      }
+    }
+    check_timers_of(state, name, cron, violations);
+  }
+  const auto is_known = [&](const Subject& subject) {
+    const Due* due = std::get_if<Due>(&subject);
+    return !due || state.crons.crons.contains(due->cron);
+  };
+  for (const auto& [subject, key] : state.timers.armed) {
+    if (!is_known(subject)) violations.emplace_back("a timer of a cron that does not exist");
+  }
+  for (const auto& [subject, key] : state.timers.wall_armed) {
+    if (!is_known(subject)) violations.emplace_back("a timer of a cron that does not exist");
+  }
+}
 
 }  // namespace reeve::cron

@@ -28,7 +28,7 @@ namespace reeve {
 class Turn;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
 namespace reeve::decision {
 struct Answer;
 }
@@ -48,13 +48,14 @@ struct Ending {
   Time since;
   Cause cause;
   EffectId kill;
-  std::optional<DecisionId> decision;
+  std::optional<DecisionId> decision;  // somebody was asked, and has not answered
+  bool gone = false;                   // what it held is being given on, a part a tick
 
   bool operator==(const Ending&) const = default;
 };
 
 struct Table {
-  PersistentSet<Held> held;                 // by process, so that its end finds all of it
+  PersistentSet<Held> held;  // by process, so that its end finds all of it
   PersistentMap<Process, Ending> endings;
 
   bool operator==(const Table&) const = default;
@@ -73,8 +74,10 @@ struct WasAsked {
   bool operator==(const WasAsked&) const = default;
 };
 
+// `blindly`: nobody saw it; somebody decided to go on without.
 struct WasObservedGone {
   Process process;
+  bool blindly = false;
 
   bool operator==(const WasObservedGone&) const = default;
 };
@@ -82,6 +85,7 @@ struct WasObservedGone {
 // process:unobserved, process:gone
 using Event = std::variant<WasAsked, WasObservedGone>;
 
+// 30 s to be seen dead; or now, to go on with what it held.
 struct Due {
   Process process;
 

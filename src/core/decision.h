@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -105,10 +106,12 @@ struct AskOwner {
 using Owner = std::variant<PhaseOwner, GuardOwner, WorkOwner, ItemOwner, LockOwner, ProcessOwner,
                            DispatchOwner, AskOwner>;
 
+// `text` is what somebody said with it (-m), and handed on; of an option without more words, the
+// option itself.
 struct Answer {
   Choice choice = Choice::Text;
   std::uint32_t option = 0;  // of Choice::Option: which
-  std::string text;          // -m TEXT, kept and handed on
+  std::string text;
   std::string by;
   Time at;
 
@@ -147,7 +150,7 @@ struct Decision {
   bool operator==(const Decision&) const = default;
 };
 
-// Closed decisions by when, oldest first: kept 1,000 a project, or 24 h.
+// Closed decisions of a project by when, oldest first: the last 1,000 are kept, for 24 h.
 struct ClosedKey {
   ProjectNo project;
   Time at;
@@ -160,11 +163,13 @@ struct Table {
   PersistentMap<DecisionId, Decision> decisions;
   PersistentMap<Owner, DecisionId> open_of;
   PersistentSet<ClosedKey> closed;
+  PersistentMap<ProjectNo, std::uint32_t> closed_count;
 
   bool operator==(const Table&) const = default;
 };
 
-// What a machine that cannot go on by itself fills in.
+// What a machine that cannot go on by itself fills in. Only with a default choice does `within`
+// mean anything: the choice that is taken then.
 struct Question {
   ProjectNo project;
   Owner owner;
@@ -178,22 +183,25 @@ struct Question {
   bool operator==(const Question&) const = default;
 };
 
+// The choice by name, by its number from 0 among those offered, or as text: what the choice or
+// the option is called, or where any text will do the answer itself.
 struct Resolve {
   DecisionId decision;
-  std::variant<Choice, std::uint32_t, std::string> choice;  // by name, by number from 0, or text
-  std::string text;
-  std::string by;
+  std::variant<Choice, std::uint32_t, std::string> choice;
+  std::string text = {};
+  std::string by = {};
 
   bool operator==(const Resolve&) const = default;
 };
 
-// `reeve ask QUESTION [--option A...]`: waits for the answer.
+// `reeve ask QUESTION [--option A...]`: waits for the answer. At the end of `within` the default
+// option is the answer; without one the asker is told that there was none.
 struct Ask {
   std::string question;
-  std::vector<std::string> options;
+  std::vector<std::string> options = {};
   PipelineId pipeline = {};
-  std::optional<Duration> within;
-  std::optional<std::uint32_t> default_choice;
+  std::optional<Duration> within = {};
+  std::optional<std::uint32_t> default_choice = {};
 
   bool operator==(const Ask&) const = default;
 };
@@ -248,9 +256,11 @@ struct WasRetired {
 // decision:opened, decision:resolved, decision:retired
 using Event = std::variant<WasOpened, WasAnswered, WasRetired>;
 
-// The deadline of an open decision, or (0) the oldest closed one of all.
+// The deadline of an open decision, or (decision 0) the day after which the project's oldest
+// closed one is forgotten.
 struct Due {
   DecisionId decision = {};
+  ProjectNo project = {};
 
   auto operator<=>(const Due&) const = default;
 };
@@ -265,7 +275,13 @@ DecisionId open(Turn& turn, Question question);
 // The cause has cleared.
 void retire(Turn& turn, const Owner& owner);
 
-// A waiting `reeve ask` gives up.
+// A waiting `reeve ask`: the decision it waits for, or none. It gives up; it waits over another
+// connection now.
+const DecisionId* asked_by(const Table& table, WaiterId waiter);
 void leave(Turn& turn, WaiterId waiter, Left left);
+void move_to_session(Turn& turn, WaiterId waiter, SessionId session);
+
+// When a tick has to look at an open decision: at its deadline, if that means anything.
+std::optional<Time> acts_at(const Decision& decision);
 
 }  // namespace reeve::decision

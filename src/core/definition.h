@@ -4,6 +4,7 @@
 #include "base/persistent_map.h"
 #include "base/time.h"
 #include "core/answer.h"
+#include "core/cron_schedule.h"
 #include "core/id.h"
 #include "core/lock.h"
 #include "core/queue.h"
@@ -26,6 +27,9 @@
 namespace reeve {
 class Turn;
 struct Reply;
+}
+namespace reeve::event_bus {
+struct Subscription;
 }
 
 namespace reeve::definition {
@@ -51,11 +55,11 @@ struct Poll {
 };
 
 struct Guard {
-  std::string condition;  // Shell text
-  std::optional<Poll> retry;
-  std::optional<Duration> timeout;
+  std::string condition = {};  // Shell text
+  std::optional<Poll> retry = {};
+  std::optional<Duration> timeout = {};
   OnTimeout on_timeout = OnTimeout::Escalate;
-  std::vector<std::string> wake_on;
+  std::vector<std::string> wake_on = {};
 
   bool operator==(const Guard&) const = default;
 };
@@ -300,6 +304,7 @@ struct Set {
   PersistentMap<std::string, Strategy> strategies;
   PersistentMap<std::string, Agent> agents;
   PersistentMap<std::string, Worker> workers;
+  PersistentMap<std::string, cron::Definition> crons;
   PersistentMap<std::string, lock::Config> locks;
   PersistentMap<std::string, semaphore::Config> semaphores;
   PersistentMap<std::string, queue::Config> queues;
@@ -334,7 +339,12 @@ struct Table {
 };
 
 // The project's runbooks are these now: locks, semaphores and queues take their definitions,
-// hooks and notifications subscribe, and what starts from here on starts with them.
+// hooks and notifications subscribe instead of those of the set before, and what starts from here
+// on starts with them. Semaphores and queues that are no longer defined stay, with all that is in
+// them, until somebody removes them. The same hash again changes nothing.
+//
+// The loader has found the users' mistakes; what it cannot have let through (a bad name, a
+// pattern that is none, dead letters in a circle) is refused here, and nothing has changed.
 struct Load {
   ProjectNo project;
   Boxed<Set> set;
@@ -350,7 +360,10 @@ reeve::Reply apply(Turn& turn, const Command& command);
 const Set* current(const Table& table, ProjectNo project);
 const Set* find(const Table& table, const SetKey& key);
 
-// Whoever starts with a set keeps it until he lets it go.
+// What a set of this project subscribes: its hooks and notifications.
+std::vector<event_bus::Subscription> subscriptions_of(ProjectNo project, const Set& set);
+
+// Whoever starts with a set keeps it until he lets it go. A set that is not there is nobody's.
 void pin(Turn& turn, const SetKey& key);
 void unpin(Turn& turn, const SetKey& key);
 

@@ -127,6 +127,7 @@ struct Shell {
   PipelineId pipeline = {};
   std::string label;  // `merge#2`: for logs
   bool strict = false;
+  Variables environment = {};  // later ones over earlier ones
 
   bool operator==(const Shell&) const = default;
 };
@@ -141,6 +142,7 @@ struct Spawn {
   Variables variables;
   bool session = true;
   std::optional<Duration> timeout;
+  Variables environment = {};
 
   bool operator==(const Spawn&) const = default;
 };
@@ -170,9 +172,9 @@ struct Nudge {
 
 struct WorktreeAdd {
   PipelineId pipeline;
-  std::string branch;
+  std::string branch;  // empty: a plain folder
   std::string base;
-  std::string path;  // empty: the adapter chooses, and says so in the outcome's values
+  std::string path;  // empty: the adapter chooses, and says so in the outcome's values: `path`
 
   bool operator==(const WorktreeAdd&) const = default;
 };

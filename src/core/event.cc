@@ -30,6 +30,8 @@ EventName name_of(const EventBody& body) {
       [](const queue::Event& event) { return queue::name_of(event); },
       [](const task::Event& event) { return task::name_of(event); },
       [](const pipeline::Event& event) { return pipeline::name_of(event); },
+      [](const strategy::Event& event) { return strategy::name_of(event); },
+      [](const guard::Event& event) { return guard::name_of(event); },
       [](const dispatch::Event& event) { return dispatch::name_of(event); },
       [](const worker::Event& event) { return worker::name_of(event); },
       [](const cron::Event& event) { return cron::name_of(event); },

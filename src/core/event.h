@@ -9,12 +9,14 @@
 #include "core/dispatch.h"
 #include "core/event_name.h"
 #include "core/grant.h"
+#include "core/guard.h"
 #include "core/id.h"
 #include "core/lock.h"
 #include "core/mailbox.h"
 #include "core/pipeline.h"
 #include "core/queue.h"
 #include "core/semaphore.h"
+#include "core/strategy.h"
 #include "core/task.h"
 #include "core/worker.h"
 
@@ -52,7 +54,7 @@ struct System {
 
 using EventBody =
     std::variant<lock::Event, semaphore::Event, grant::Event, custody::Event, queue::Event,
-                 task::Event, pipeline::Event, dispatch::Event, worker::Event, cron::Event,
+                 task::Event, pipeline::Event, strategy::Event, guard::Event, dispatch::Event, worker::Event, cron::Event,
                  board::Event, decision::Event, mailbox::Event, Escalate, Custom, System>;
 
 // A fact the core announces. Its id is the input that caused it and its place in that step.

@@ -54,13 +54,17 @@ void subscribe(Table& table, const Subscription& subscription) {
   table.by_subscriber.insert(subscription);
 }
 
+void unsubscribe(Table& table, const Subscription& subscription) {
+  if (subscription.pattern.segments.empty()) return;
+  table.by_noun.erase({subscription.pattern.segments.front(), subscription});
+  table.by_subscriber.erase(subscription);
+}
+
 void unsubscribe_all(Table& table, const Subscriber& who) {
   while (true) {
     const auto at = table.by_subscriber.lower_bound(Subscription{who, {}, {}});
     if (at == table.by_subscriber.end() || (*at).who != who) return;
-    const Subscription subscription = *at;
-    table.by_noun.erase({subscription.pattern.segments.front(), subscription});
-    table.by_subscriber.erase(subscription);
+    unsubscribe(table, Subscription(*at));
   }
 }
 

@@ -72,6 +72,7 @@ struct Table {
 };
 
 void subscribe(Table& table, const Subscription& subscription);
+void unsubscribe(Table& table, const Subscription& subscription);
 void unsubscribe_all(Table& table, const Subscriber& who);
 
 // What the event causes: WakeWorker, WakeGuard, Notify, Shell.

@@ -1,15 +1,239 @@
 #include "core/grant.h"
 
+#include "base/match.h"
+#include "core/grant_lines.h"
+#include "core/names.h"
 #include "core/turn.h"
+#include "core/wait_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 namespace reeve::grant {
+namespace {
 
-reeve::Reply ask(Turn&, Request) { return {Ok{}}; }
-void serve(Turn&, const LockName&) {}
-void serve(Turn&, const SemaphoreName&) {}
-void leave(Turn&, WaiterId, Left) {}
-void leave_all(Turn&, const Holder&, Left) {}
-void due(Turn&, const Due&) {}
-EventName name_of(const Event&) { return {}; }
+using Refusal = std::optional<reeve::Reply>;
+
+bool is_negative(const std::optional<Duration>& duration) {
+  return duration && *duration < Duration{0};
+}
+
+template <class Want>
+Refusal refuse_limits(const Want& want) {
+  if (is_negative(want.timeout)) return refused(Why::BadValue, "timeout");
+  if (is_negative(want.max_hold)) return refused(Why::BadValue, "max_hold");
+  return std::nullopt;
+}
+
+// A holder that is bound belongs to the connection that asks.
+Refusal refuse_holder(const Request& request) {
+  if (!is_good_name(request.holder.name)) return refused(Why::BadName, "holder");
+  if (request.holder.session && request.holder.session != request.session) {
+    return refused(Why::BadValue, "session");
+  }
+  const HolderMeta* meta = request.meta.get();
+  if (!meta) return std::nullopt;
+  if (meta->within && !is_good_name(meta->within->name)) return refused(Why::BadName, "within");
+  if (meta->process && meta->process->boot_id.size() > limits::name_bytes) {
+    return refused(Why::BadValue, "process");
+  }
+  return std::nullopt;
+}
+
+Refusal refuse_locks(const State& state, const Request& request) {
+  std::map<ProjectNo, std::uint64_t> fresh;
+  for (const LockWant& want : request.locks) {
+    if (!is_good_name(want.name.name)) return refused(Why::BadName, want.name.name);
+    if (!state.projects.projects.contains(want.name.project)) {
+      return refused(Why::NotFound, "project");
+    }
+    if (Refusal refusal = refuse_limits(want)) return refusal;
+    if (!state.locks.locks.contains(want.name)) ++fresh[want.name.project];
+  }
+  for (const auto& [project, more] : fresh) {
+    const std::uint64_t* count = state.locks.counts.find(project);
+    if ((count ? *count : 0) + more > limits::names_a_project) {
+      return refused(Why::OverLimit, "locks");
+    }
+  }
+  return std::nullopt;
+}
+
+Refusal refuse_slots(const State& state, const Request& request) {
+  for (const SlotWant& want : request.slots) {
+    if (!state.semaphores.semaphores.contains(want.name)) {
+      return refused(Why::NotFound, want.name.name);
+    }
+    if (want.weight == 0) return refused(Why::BadValue, "weight");
+    if (Refusal refusal = refuse_limits(want)) return refusal;
+    if (std::ranges::count(request.slots, want.name, &SlotWant::name) > 1) {
+      return refused(Why::BadValue, "slots");
+    }
+  }
+  return std::nullopt;
+}
+
+Refusal refuse(const State& state, const Request& request) {
+  const std::size_t names = request.locks.size() + request.slots.size();
+  if (names == 0) return refused(Why::BadValue, "names");
+  if (names > limits::names_a_request) return refused(Why::OverLimit, "names");
+  if (is_negative(request.wait)) return refused(Why::BadValue, "wait");
+  if (Refusal refusal = refuse_holder(request)) return refusal;
+  if (Refusal refusal = refuse_locks(state, request)) return refusal;
+  if (Refusal refusal = refuse_slots(state, request)) return refusal;
+  if (!session::has_room(state, request.holder.session)) {
+    return refused(Why::OverLimit, "sessions");
+  }
+  return std::nullopt;
+}
+
+Refusal refuse_wait(const State& state, const Request& request) {
+  if (!session::has_room(state, request.session)) return refused(Why::OverLimit, "sessions");
+  for (const LockWant& want : request.locks) {
+    const lock::Lock* lock = state.locks.locks.find(want.name);
+    if (lock && lock->waiting >= limits::waiters_a_line) {
+      return refused(Why::OverLimit, "waiters");
+    }
+  }
+  for (const SlotWant& want : request.slots) {
+    if (state.semaphores.semaphores.find(want.name)->waiting >= limits::waiters_a_line) {
+      return refused(Why::OverLimit, "waiters");
+    }
+  }
+  return std::nullopt;
+}
+
+bool is_too_long(std::string_view text) { return text.size() > limits::text_bytes; }
+
+// A lock named twice is one lock, and long texts are kept to a bound.
+void tidy(Request& request) {
+  std::vector<LockWant> once;
+  for (LockWant& want : request.locks) {
+    if (std::ranges::find(once, want.name, &LockWant::name) == once.end()) {
+      once.push_back(std::move(want));
+    }
+  }
+  request.locks = std::move(once);
+  const HolderMeta* meta = request.meta.get();
+  if (meta && (is_too_long(meta->host) || is_too_long(meta->user) || is_too_long(meta->label))) {
+    HolderMeta& changed = request.meta.edit();
+    for (std::string* text : {&changed.host, &changed.user, &changed.label}) {
+      if (is_too_long(*text)) text->resize(limits::text_bytes);
+    }
+  }
+}
+
+void settle_all(Turn& turn, const Request& request) {
+  each_name(request,
+            Overloaded{[&](const LockName& name) { lock::settle(turn, name); },
+                       [&](const SemaphoreName& name) { semaphore::settle(turn, name); }});
+}
+
+reeve::Reply busy(std::variant<Busy, Full> in_the_way) {
+  return match(
+      std::move(in_the_way),
+      [](Busy busy) -> reeve::Reply { return {Reply{std::move(busy)}}; },
+      [](Full full) -> reeve::Reply { return {Reply{std::move(full)}}; });
+}
+
+template <class Name>
+void serve_name(Turn& turn, const Name& name) {
+  Rounds rounds(turn);
+  rounds.look_at(name);
+  rounds.run();
+}
+
+}  // namespace
+
+reeve::Reply ask(Turn& turn, Request request) {
+  if (request.locks.size() + request.slots.size() <= limits::names_a_request) tidy(request);
+  if (Refusal refusal = refuse(turn.state(), request)) return *std::move(refusal);
+
+  settle_all(turn, request);
+  const State& state = turn.state();
+  Rounds rounds(turn);
+  switch (judge(state, request, std::nullopt, turn.now())) {
+    case Verdict::Never:
+      return refused(Why::BadValue, "weight");
+    case Verdict::Grant: {
+      Granted granted = give(turn, request);
+      rounds.after_grant(request);
+      rounds.run();
+      return {Reply{std::move(granted)}};
+    }
+    case Verdict::Wait:
+      break;
+  }
+
+  if (!request.wait || *request.wait == Duration{0}) {
+    return busy(in_the_way(state, request, std::nullopt, turn.now()));
+  }
+  if (auto cycle = wait_graph::would_deadlock(state, request, turn.now())) {
+    return {Reply{WouldDeadlock{*std::move(cycle)}}};
+  }
+  if (Refusal refusal = refuse_wait(state, request)) return *std::move(refusal);
+  // Those it waits for may be waiting behind somebody who now, through it, waits for them.
+  const Holder holder = request.holder;
+  const WaiterId waiter = join(turn, std::move(request));
+  rounds.look_at(holder);
+  rounds.run();
+  return {Waiting{waiter}};
+}
+
+void serve(Turn& turn, const LockName& name) { serve_name(turn, name); }
+void serve(Turn& turn, const SemaphoreName& name) { serve_name(turn, name); }
+void retry(Turn& turn, const Holder& holder) { serve_name(turn, holder); }
+
+// A phase that gave up by itself knows; it is told only when its time is up.
+void leave(Turn& turn, WaiterId id, Left left) {
+  const Waiter* waiting = turn.state().grants.waiters.find(id);
+  if (!waiting) return;
+  NotGranted reply{left, in_the_way(turn.state(), waiting->request, id, turn.now())};
+  const Waiter waiter = take_out(turn, id);
+  const Request& request = waiter.request;
+  turn.emit(request.holder.project, StoppedWaiting{id, request.holder, left});
+  if (std::holds_alternative<ToClient>(request.origin) || left == Left::TimedOut) {
+    tell(turn, id, request.origin, {Reply{std::move(reply)}});
+  }
+  Rounds rounds(turn);
+  each_name(request, [&](const auto& name) { rounds.look_at(name); });
+  rounds.run();
+}
+
+void leave_all(Turn& turn, const Holder& holder, Left left) {
+  for (const WaiterId id : waits_of(turn.state().grants, holder)) {
+    const Waiter* waiting = turn.state().grants.waiters.find(id);
+    if (waiting && waiting->request.holder == holder) leave(turn, id, left);
+  }
+}
+
+// What it waits for may have become free at this very moment.
+void due(Turn& turn, const Due& due) {
+  const Waiter* waiting = turn.state().grants.waiters.find(due.waiter);
+  if (!waiting) return;
+  const Request request = waiting->request;
+  settle_all(turn, request);
+  waiting = turn.state().grants.waiters.find(due.waiter);
+  if (!waiting) return;
+  if (waiting->until && turn.now() >= *waiting->until) {
+    return leave(turn, due.waiter, Left::TimedOut);
+  }
+  turn.arm(due, waiting->until);
+  Rounds rounds(turn);
+  rounds.look_at(request.holder);
+  if (const Holder* within = within_of(request)) rounds.look_at(*within);
+  rounds.run();
+}
+
+EventName name_of(const Event& event) {
+  return match(
+      event,
+      [](const BeganWaiting& began) { return EventName{"wait", began.holder.name, "began"}; },
+      [](const StoppedWaiting& stopped) {
+        return EventName{"wait", stopped.holder.name, "ended"};
+      });
+}
 
 }  // namespace reeve::grant

@@ -27,16 +27,20 @@
 //
 // Here `docs` is free and di does not get it, for bo came first. One exception, or fairness
 // itself would deadlock: a request goes ahead of those who wait, directly or through others,
-// for its own holder. (Were di the holder of main, it would get docs.) For a semaphore that
+// for its own holder, or for the one it runs within. (Were di the holder of main, it would get
+// docs.) Whoever stands in the line of a semaphore waits for all who hold a slot of it, so that
 // same rule lets an increase pass the line.
 //
 // A line moves by release, by staleness (a tick), by force, by the end of a session or a
-// process, and when the one at its head gives up. It never polls.
+// process, when somebody in it gives up, and when a new wait or a new holder gives somebody in
+// it the right to go ahead. It never polls. Of a line only the head is looked at, and those who
+// may pass it: the head waits for them, so core/wait_graph finds them without walking the line.
 namespace reeve {
 class Turn;
+struct State;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
 
 namespace reeve::grant {
 
@@ -79,8 +83,8 @@ struct Request {
   std::vector<LockWant> locks;
   std::vector<SlotWant> slots;
   Origin origin;
-  SessionId session = {};         // whose connection waits for the answer
-  std::optional<Duration> wait;   // none: do not wait; max: as long as it takes
+  SessionId session = {};        // whose connection waits for the answer
+  std::optional<Duration> wait;  // none: do not wait; max: as long as it takes
 
   bool operator==(const Request&) const = default;
 };
@@ -128,8 +132,8 @@ struct Given {
   std::string name;
   Token token;
   std::optional<Time> expires_at;
-  std::uint32_t weight = 0;          // of a slot; 0 for a lock
-  std::optional<Holder> previous;    // whom it was reclaimed from
+  std::uint32_t weight = 0;        // of a slot; 0 for a lock
+  std::optional<Holder> previous;  // whom it was reclaimed from
 
   bool operator==(const Given&) const = default;
 };
@@ -181,13 +185,6 @@ struct NotGranted {
 
 using Reply = std::variant<Granted, Busy, Full, WouldDeadlock, NotGranted>;
 
-// `reeve request.cancel`, and the engine's own word that nobody will hear the answer.
-struct Cancel {
-  WaiterId waiter;
-
-  bool operator==(const Cancel&) const = default;
-};
-
 struct BeganWaiting {
   WaiterId waiter;
   Holder holder;
@@ -207,6 +204,7 @@ struct StoppedWaiting {
 // wait:began, wait:ended
 using Event = std::variant<BeganWaiting, StoppedWaiting>;
 
+// The timer of a waiter: its own limit, or now if it is owed another look.
 struct Due {
   WaiterId waiter;
 
@@ -225,6 +223,21 @@ void leave(Turn& turn, WaiterId waiter, Left left);
 
 // All that this holder itself waits for.
 void leave_all(Turn& turn, const Holder& holder, Left left);
+
+// Something that concerns this holder changed elsewhere (its connection is back, its lease is
+// good again): what it waits for, and what those wait for who are in its way, is tried again.
+void retry(Turn& turn, const Holder& holder);
+
+// What becomes of a request at `now`: to be granted, to wait, or not to be had at all. `self` is
+// its own place if it has one. Everything it asks for exists.
+enum class Verdict { Grant, Wait, Never };
+Verdict judge(const State& state, const Request& request, std::optional<WaiterId> self, Time now);
+
+// The waits that count for this holder, in the order in which they began.
+std::vector<WaiterId> waits_of(const Table& table, const Holder& holder);
+
+// The holder within which this one runs, if any.
+const Holder* within_of(const Request& request);
 
 void due(Turn& turn, const Due& due);
 

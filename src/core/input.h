@@ -55,8 +55,8 @@ struct Request {
   ProjectNo project = default_project;
   SessionId session = {};  // the connection; what binds to it, and where a wait is answered
   bool can_return = true;  // whether that connection can be resumed after a restart
-  std::string key;         // idempotency; empty: none
-  Command command;
+  std::string key = {};    // idempotency; empty: none
+  Command command = {};
 
   bool operator==(const Request&) const = default;
 };

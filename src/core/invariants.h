@@ -30,6 +30,8 @@ namespace mailbox { void check(const State& state, Violations& violations); }
 namespace definition { void check(const State& state, Violations& violations); }
 namespace key { void check(const State& state, Violations& violations); }
 
+void check_timers(const State& state, Violations& violations);
+
 // Every violation of a whole state, in words; empty is what it should be. Takes as long as the
 // state is large.
 Violations check_state(const State& state);

@@ -9,6 +9,8 @@
 #include "core/id.h"
 #include "core/lease.h"
 
+#include <compare>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
@@ -35,12 +37,18 @@
 // everything about who is next are core/grant. Here is what happens to one lock.
 namespace reeve {
 class Turn;
+struct State;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
 namespace reeve::decision {
 struct Answer;
 }
+namespace reeve::grant {
+struct LockWant;
+struct Request;
+struct Given;
+}  // namespace reeve::grant
 
 namespace reeve::lock {
 
@@ -93,6 +101,7 @@ struct Ending {
 
 struct Lock {
   std::variant<Free, Held, Stale, Ending> state;
+  std::uint32_t waiting = 0;  // how many stand in its line
 
   bool operator==(const Lock&) const = default;
 };
@@ -100,6 +109,8 @@ struct Lock {
 struct Table {
   PersistentMap<LockName, Lock> locks;
   PersistentMap<LockName, Config> defined;
+  PersistentSet<LockName> stale;                   // those in Stale
+  PersistentMap<ProjectNo, std::uint64_t> counts;  // of a project
 
   bool operator==(const Table&) const = default;
 };
@@ -204,7 +215,18 @@ struct Cleaned {
   bool operator==(const Cleaned&) const = default;
 };
 
-using Reply = std::variant<Released, NotOwner, AlreadyFree, Alive, Lost, Valid, Superseded, Cleaned>;
+using Reply =
+    std::variant<Released, NotOwner, AlreadyFree, Alive, Lost, Valid, Superseded, Cleaned>;
+
+// A Cleanup that had more to do than one step may: goes on with the next tick, and is answered
+// at its end.
+struct CleanupRest {
+  WaiterId waiter;
+  ProjectNo project;
+  std::vector<LockName> names;
+
+  bool operator==(const CleanupRest&) const = default;
+};
 
 // Facts.
 struct WasAcquired {
@@ -251,6 +273,7 @@ struct IsEnding {
   bool operator==(const IsEnding&) const = default;
 };
 
+// `now`: it was given on without waiting for the end of the process it names.
 struct WasForced {
   LockName name;
   Holder holder;
@@ -288,7 +311,32 @@ void settle(Turn& turn, const LockName& name);
 // The answer to the decision that a stale lock opened (`on_stale = "escalate"`).
 void decided(Turn& turn, const LockName& name, const decision::Answer& answer);
 
-// The lease ended by itself: the process or the session behind it is gone.
+// The process behind the lease is gone: so is the lease.
 void lease_gone(Turn& turn, const LockName& name);
+
+// The session its holder is bound to ended: freed, or, if a process is named, that is ended
+// first. (A disconnect does not prove that the process is gone.)
+void session_gone(Turn& turn, const LockName& name, SessionId session);
+
+bool go_on(Turn& turn, CleanupRest& rest);  // true when it is done
+
+// For core/grant. Whether `holder` could have it if there were no line: free, stale, or its own.
+bool is_open_to(const State& state, const LockName& name, const Holder& holder, Time now);
+
+// The holder of `request` has it now, or has it still; it was open to him.
+grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request& request);
+
+// A sign of life from its holder, whose lease is good.
+Lease refresh(Turn& turn, const LockName& name);
+
+// Nobody holds it any more; whoever calls this says why, and serves the line.
+void vacate(Turn& turn, const LockName& name);
+
+// It is held, or stale, and names a process, which is to be ended first.
+void end_process(Turn& turn, const LockName& name, custody::Cause cause);
+
+// Somebody stands in its line, or no longer does.
+void join_line(Turn& turn, const LockName& name);
+void leave_line(Turn& turn, const LockName& name);
 
 }  // namespace reeve::lock

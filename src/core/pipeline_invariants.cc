@@ -1,7 +1,232 @@
+#include "base/match.h"
 #include "core/invariants.h"
+#include "core/limits.h"
+
+#include <algorithm>
+#include <string>
 
 namespace reeve::pipeline {
+namespace {
 
-void check(const State&, Violations&) {}
+// Says what is wrong with one pipeline.
+struct Judge {
+  const State& state;
+  const Pipeline& pipeline;
+  Violations& violations;
+
+  void must(bool truth, const char* words) {
+    if (!truth) violations.push_back(to_text(pipeline.id) + ": " + words);
+  }
+  std::optional<Time> timer(Timer timer) const {
+    return deadline_of(state.timers, Due{pipeline.id, timer});
+  }
+  template <class Stage>
+  bool is_in() const {
+    return std::holds_alternative<Stage>(pipeline.course);
+  }
+  bool in_outbox(EffectId effect) const {
+    const reeve::Started* started = state.outbox.find(effect);
+    const Address* to = started ? std::get_if<Address>(&started->effect.to) : nullptr;
+    return to && *to == Address{pipeline.id, pipeline.entry, false};
+  }
+};
+
+void check_ended(Judge& j) {
+  const Pipeline& p = j.pipeline;
+  j.must(j.is_in<Idle>(), "over, and in the middle of a phase");
+  j.must(p.holding == Holding{}, "over, and holds something");
+  j.must(!p.verdict && !p.paused && p.after.empty(), "over, and something is still to come");
+  j.must(p.ended_at.has_value(), "over, and nobody knows since when");
+  j.must(p.ended_at && j.state.pipelines.ended.contains({p.project, *p.ended_at, p.id}),
+         "over, and not in the order of ending");
+  j.must(j.timer(Timer::Forget).has_value(), "never forgotten");
+}
+
+// What a state says and what goes on inside are one story.
+void check_story(Judge& j) {
+  const Pipeline& p = j.pipeline;
+  match(
+      p.state,
+      [&](const Init&) { j.must(false, "was never started"); },
+      [&](const Blocked& at) {
+        switch (at.reason) {
+          case Reason::Dependency:
+            j.must(p.after.empty() == j.timer(Timer::Attend).has_value(),
+                   "waits for pipelines that are done");
+            [[fallthrough]];
+          case Reason::Paused:
+          case Reason::Backoff:
+            return j.must(j.is_in<Idle>(), "waits outside of its phases, and is in one");
+          case Reason::Guard:
+            return j.must(j.is_in<Guarding>() || j.is_in<Leaving>(), "waits for no guard");
+          case Reason::Lock:
+          case Reason::Semaphore:
+            return j.must(j.is_in<Acquiring>(), "waits for no lock");
+          case Reason::Decision:
+            return j.must(j.is_in<Idle>() || j.is_in<Guarding>() || j.is_in<Leaving>(),
+                          "waits for an answer in the middle of its work");
+        }
+      },
+      [&](const Running&) { j.must(!j.is_in<Idle>(), "runs, and nothing goes on"); },
+      [&](const Done&) { check_ended(j); },
+      [&](const Failed&) { check_ended(j); },
+      [&](const Cancelled&) { check_ended(j); });
+  j.must(p.ended_at.has_value() == is_over(p), "has an end, and goes on");
+  j.must(is_over(p) || !j.timer(Timer::Forget), "open, and to be forgotten");
+}
+
+void check_running(Judge& j) {
+  const char* lost = "waits for an effect that is not in the outbox";
+  match(
+      j.pipeline.course,
+      [](const Idle&) {},
+      [&](const Entering&) {
+        j.must(j.timer(Timer::Attend).has_value(), "about to enter a phase, and never will");
+      },
+      [&](const Preparing& at) { j.must(j.in_outbox(at.effect), lost); },
+      [&](const Guarding& at) {
+        j.must(!at.check || j.in_outbox(*at.check), lost);
+        const bool checking = at.index < at.guards.size() &&
+                              std::holds_alternative<guard::Checking>(at.guards[at.index].state);
+        j.must(checking == at.check.has_value(), "a guard that waits for a check that is not");
+      },
+      [](const Acquiring&) {},
+      [&](const Acting& at) {
+        if (const ShellRun* run = std::get_if<ShellRun>(&at.what)) {
+          j.must(j.in_outbox(run->effect), lost);
+        }
+        if (const StrategyRun* run = std::get_if<StrategyRun>(&at.what)) {
+          const EffectId* effect = std::get_if<EffectId>(&run->running);
+          j.must(!effect || j.in_outbox(*effect), lost);
+        }
+      },
+      [&](const Leaving& at) {
+        const EffectId* effect = std::get_if<EffectId>(&at.still);
+        j.must(!effect || j.in_outbox(*effect), lost);
+      });
+}
+
+void check_timers_of(Judge& j) {
+  const Pipeline& p = j.pipeline;
+  const Blocked* blocked = std::get_if<Blocked>(&p.state);
+  const bool backs_off = blocked && blocked->reason == Reason::Backoff;
+  j.must(j.timer(Timer::Backoff).has_value() == backs_off, "a backoff without its timer");
+  std::optional<Time> until;
+  if (p.holding.until) until = saturating_add(*p.holding.until, Duration{1});
+  j.must(j.timer(Timer::MaxHold) == until || j.is_in<Leaving>(), "max_hold without its timer");
+  j.must(!j.timer(Timer::Timeout) || j.is_in<Acting>(), "a timeout of nothing");
+  j.must(!j.timer(Timer::Guard) || j.is_in<Guarding>(), "a guard's timer without a guard");
+  if (const Guarding* at = std::get_if<Guarding>(&p.course)) {
+    const bool waits = at->index < at->guards.size() &&
+                       std::holds_alternative<guard::Waiting>(at->guards[at->index].state);
+    j.must(!waits || j.timer(Timer::Guard), "a guard that is never checked again");
+  }
+}
+
+const Children* children_of(const Pipeline& pipeline) {
+  if (const Acting* acting = std::get_if<Acting>(&pipeline.course)) {
+    return std::get_if<Children>(&acting->what);
+  }
+  if (const Leaving* leaving = std::get_if<Leaving>(&pipeline.course)) {
+    return std::get_if<Children>(&leaving->still);
+  }
+  return nullptr;
+}
+
+void check_children(Judge& j) {
+  const auto& index = j.state.pipelines.children;
+  std::uint32_t open = 0;
+  for (auto at = index.lower_bound({j.pipeline.id, 0}); at != index.end(); ++at) {
+    const auto& [key, child] = *at;
+    if (key.parent != j.pipeline.id) break;
+    ++open;
+    const Pipeline* found = j.state.pipelines.pipelines.find(child);
+    const Starter by = ByParent{j.pipeline.id, j.pipeline.entry, key.index};
+    j.must(found && !is_over(*found), "an open child that is not open");
+    j.must(found && found->origin->starter == by, "a child of another entry");
+  }
+  const Children* children = children_of(j.pipeline);
+  j.must(open == (children ? children->open : 0), "its children are miscounted");
+  if (!children) return;
+  j.must(children->done + children->failed + children->open == children->next, "a child got lost");
+  j.must(children->next <= children->total, "more children than there should be");
+}
+
+void check_dependencies(Judge& j) {
+  for (const PipelineId dependency : j.pipeline.after) {
+    j.must(j.state.pipelines.awaited.contains({dependency, j.pipeline.id}),
+           "waits for a pipeline that will not tell it");
+  }
+}
+
+void check_indexes(const State& state, Violations& violations) {
+  const Table& table = state.pipelines;
+  const auto must = [&](bool truth, const char* words) {
+    if (!truth) violations.push_back(std::string("pipelines: ") + words);
+  };
+  for (const Awaited& pair : table.awaited) {
+    const Pipeline* dependant = table.pipelines.find(pair.dependant);
+    must(table.pipelines.contains(pair.dependency), "one that is awaited was forgotten");
+    must(
+        dependant && std::ranges::find(dependant->after, pair.dependency) != dependant->after.end(),
+        "awaited by one that does not wait");
+  }
+  PersistentMap<ProjectNo, std::uint64_t> counts;
+  for (const EndedKey& key : table.ended) {
+    ++counts.edit_or_insert(key.project);
+    const Pipeline* pipeline = table.pipelines.find(key.pipeline);
+    must(pipeline && pipeline->ended_at == key.at, "one has ended that has not");
+  }
+  must(counts == table.ended_counts, "those that ended are miscounted");
+  for (const auto& [key, value] : table.outputs) {
+    must(table.pipelines.contains(key.pipeline), "an output of nobody");
+  }
+  for (const auto& [key, value] : table.checkpoints) {
+    must(table.pipelines.contains(key.pipeline), "a checkpoint of nobody");
+  }
+  for (const auto& [key, value] : table.children) {
+    must(table.pipelines.contains(key.parent), "a child of nobody");
+  }
+  for (const auto& [subject, key] : state.timers.armed) {
+    const Due* due = std::get_if<Due>(&subject);
+    must(!due || table.pipelines.contains(due->pipeline), "a timer of nobody");
+  }
+  for (const event_bus::Subscription& each : state.subscriptions.by_subscriber) {
+    const event_bus::Guard* guard = std::get_if<event_bus::Guard>(&each.who);
+    if (!guard) continue;
+    const Pipeline* pipeline = table.pipelines.find(guard->pipeline);
+    must(pipeline && pipeline->entry == guard->entry &&
+             std::holds_alternative<Guarding>(pipeline->course),
+         "a wake of a guard that is not there");
+  }
+}
+
+}  // namespace
+
+void check(const State& state, Violations& violations) {
+  std::uint64_t open = 0;
+  PersistentMap<definition::SetKey, std::uint64_t> pins;
+  for (const auto& [id, pipeline] : state.pipelines.pipelines) {
+    Judge judge{state, pipeline, violations};
+    judge.must(pipeline.id == id && pipeline.origin, "is not itself");
+    check_story(judge);
+    check_running(judge);
+    check_timers_of(judge);
+    check_children(judge);
+    check_dependencies(judge);
+    if (!is_over(pipeline)) ++open;
+    if (!is_over(pipeline) || std::holds_alternative<Failed>(pipeline.state)) {
+      ++pins.edit_or_insert(pipeline.origin->set);
+    }
+  }
+  if (open != state.pipelines.open) violations.emplace_back("pipelines: the open are miscounted");
+  for (const auto& [key, count] : pins) {
+    const definition::Kept* kept = state.definitions.sets.find(key);
+    if (!kept || kept->pins < count) {
+      violations.push_back("definitions " + key.hash + " are used, and not pinned");
+    }
+  }
+  check_indexes(state, violations);
+}
 
 }  // namespace reeve::pipeline

@@ -7,6 +7,7 @@
 #include "core/answer.h"
 #include "core/holder.h"
 #include "core/id.h"
+#include "core/lease.h"
 
 #include <compare>
 #include <cstdint>
@@ -31,7 +32,19 @@
 //
 // Each take makes a fresh claim, a token; every later word about the item presents it, and
 // an old one is refused. `attempts` counts takes. At `visible_at` a tick takes the item
-// back from a holder that names no process, whether or not anybody asks.
+// back from a holder that names no process, whether or not anybody asks. If it names one, the
+// process is ended first (core/custody); the claim is `ending` meanwhile, and refused.
+//
+// A failed attempt, silence included, is followed by a backoff: `backoff_first` doubled with each
+// attempt, at most `backoff_max`, less up to a fifth of it by a hash of item and attempt, so
+// that items that failed together do not come back together. A silence failed at the moment it
+// was over, whenever the tick came.
+//
+// No answer depends on whether a tick came first: each verb begins by doing for queues what the
+// next tick would do, in the same order and within the same bound.
+//
+// A dedupe key belongs to the pending or processing item of a queue that had it first. An item
+// that comes back (redriven, dead-lettered) gets its key back if nobody has it; else it has none.
 //
 // An item must be small: a million of them live here. What every item has stands in the
 // item, what few have (a claim, a past) in a box beside it, its data in a block of bytes.
@@ -88,12 +101,18 @@ struct Queue {
   Config config;
   bool paused = false;
   std::optional<Time> paused_until;  // beanstalkd's pause-tube
+  ItemId paused_by = {};             // the exhausted item whose decision will resume it
+  std::uint32_t takers = 0;          // in its line
+  std::optional<Time> unserved;      // since when its line goes on with the next tick
   Counts counts;
 
   bool operator==(const Queue&) const = default;
 };
 
 enum class ItemState : std::uint8_t { Pending, Processing, Completed, Dead };
+
+// Whether the process behind a claim is being ended, and why.
+enum class Ending : std::uint8_t { No, Silent, Disconnected };
 
 // A claim: who has the item, and until when nobody else does. Without `visibility` the
 // holder is a pipeline, which the daemon itself keeps.
@@ -104,10 +123,15 @@ struct Claim {
   Time taken_at;
   Time last_sign;                      // the lease counts from here: core/lease
   std::optional<Duration> visibility;
-  bool ending = false;                 // its process is being ended
+  std::optional<Time> due;             // its key in Table::due; early if leases_from moved since
+  Ending ending = Ending::No;          // then its token is refused
 
   bool operator==(const Claim&) const = default;
 };
+
+inline Lease lease_of(const Claim& claim) {
+  return {claim.token, claim.taken_at, claim.last_sign, claim.visibility, std::nullopt};
+}
 
 // What only some items have.
 struct Rest {
@@ -119,7 +143,7 @@ struct Rest {
   std::string last_error;
   std::string reason;                  // Dead
   std::optional<QueueName> origin;     // in a dead-letter queue: where it came from
-  std::uint64_t buried = 0;            // Dead: the order of dying
+  std::uint64_t ended = 0;             // Completed, Dead: the order of ending
 
   bool operator==(const Rest&) const = default;
 };
@@ -136,6 +160,7 @@ struct Item {
 
   bool operator==(const Item&) const = default;
 };
+static_assert(sizeof(Item) == 40, "a million of them live in the state");
 
 // Higher priority first, then the lower number: the order of taking.
 struct ReadyKey {
@@ -146,22 +171,34 @@ struct ReadyKey {
   auto operator<=>(const ReadyKey&) const = default;
 };
 
-// What time does to an item: a delay or a claim that ends, a dead or completed one that is
-// to be forgotten.
+// What time does to an item: its delay or its claim ends. (Ended ones are forgotten in the order
+// in which they ended.)
+enum class Wait : std::uint8_t { Delay, Claim };
+
 struct DueKey {
   QueueNo queue = 0;
+  Wait wait = Wait::Delay;
   Time due;
   ItemId item;
 
   auto operator<=>(const DueKey&) const = default;
 };
 
+// The oldest first.
 struct EndedKey {
   QueueNo queue = 0;
   std::uint64_t order = 0;
   ItemId item;
 
   auto operator<=>(const EndedKey&) const = default;
+};
+
+// A pending item that is not at home: `origin` says where that is.
+struct GuestKey {
+  QueueNo queue = 0;
+  ItemId item;
+
+  auto operator<=>(const GuestKey&) const = default;
 };
 
 struct DedupeKey {
@@ -197,19 +234,35 @@ struct Table {
   PersistentMap<ItemId, Item> items;
   PersistentSet<ReadyKey> ready;
   PersistentSet<DueKey> due;
-  PersistentSet<EndedKey> completed;  // by when, oldest first
-  PersistentSet<EndedKey> dead;       // in the order of dying
+  PersistentSet<EndedKey> completed;
+  PersistentSet<EndedKey> dead;
+  PersistentSet<GuestKey> guests;
   PersistentMap<DedupeKey, ItemId> dedupe;
   PersistentMap<WaiterId, Taker> takers;
   PersistentSet<TakerPlace> lines;
+  PersistentMap<ProjectNo, std::uint32_t> queues_of;  // how many
   std::uint32_t last_queue = 0;
-  std::uint64_t bytes = 0;            // of data
+  std::uint64_t last_ended = 0;
+  std::uint64_t bytes = 0;  // of all items, as `weight_of` counts them
 
   bool operator==(const Table&) const = default;
 };
 
+// What an item weighs in the state: its texts, and a share for its places in the indexes.
+std::uint64_t weight_of(const Item& item);
+
+// Whether `more` bytes of new work are too many: the state is full at nine tenths of its limit.
+constexpr bool is_full(std::uint64_t bytes, std::uint64_t more, std::uint64_t limit) {
+  const std::uint64_t most = limit / 10 * 9;
+  return bytes > most || more > most - bytes;
+}
+
+// How long an item rests after this many attempts: see above.
+Duration backoff_of(const Config& config, ItemId item, std::uint32_t attempts);
+
 // ── What can be asked ──
 
+// Makes the queue, or gives it another configuration. Items keep the claims they have.
 struct Create {
   QueueName name;
   Config config;
@@ -235,6 +288,8 @@ struct Push {
   bool operator==(const Push&) const = default;
 };
 
+// Up to `max` items, and 4 MiB, of any of these queues. A queue whose line waits for a taker that
+// is away gives nothing to newcomers.
 struct Take {
   std::vector<QueueName> queues;
   Holder holder;
@@ -245,7 +300,8 @@ struct Take {
   bool operator==(const Take&) const = default;
 };
 
-// One item by its number (beanstalkd's reserve-job), whatever stands before it.
+// One item by its number (beanstalkd's reserve-job), whatever stands before it: also a delayed
+// one, a dead one (its attempts begin anew), and one of a paused queue.
 struct TakeOne {
   QueueName queue;
   ItemId item;
@@ -281,7 +337,7 @@ struct Fail {
 struct Extend {
   QueueName queue;
   ItemClaim item;
-  std::optional<Duration> by;  // none: the visibility it was taken with, from now
+  std::optional<Duration> by;  // from now; none: the item's own visibility, else the queue's
 
   bool operator==(const Extend&) const = default;
 };
@@ -296,7 +352,7 @@ struct Release {
   bool operator==(const Release&) const = default;
 };
 
-// Dead by somebody's word (beanstalkd's bury).
+// Dead by somebody's word (beanstalkd's bury). It stays here, also if there is a dead-letter queue.
 struct Bury {
   QueueName queue;
   ItemClaim item;
@@ -306,6 +362,7 @@ struct Bury {
   bool operator==(const Bury&) const = default;
 };
 
+// Whatever is not being processed.
 struct Drop {
   QueueName queue;
   ItemId item;
@@ -313,17 +370,19 @@ struct Drop {
   bool operator==(const Drop&) const = default;
 };
 
-// Of a dead-letter queue: home. Else: pending again with attempts 0. No ids: all, as a chore.
+// Dead items are pending again with attempts 0; what has an origin, dead or pending, goes home.
+// These items, or none of them if one of them cannot; or all, as a chore.
 struct Redrive {
   QueueName queue;
   std::vector<ItemId> items;
   bool all = false;
-  std::optional<std::uint64_t> first;  // at most so many, in the order of dying (kick)
+  std::optional<std::uint64_t> first;  // at most so many dead ones, in the order of dying (kick)
 
   bool operator==(const Redrive&) const = default;
 };
 
-// Makes up to `count` delayed items ready now (kick of a tube without buried ones).
+// Makes up to `count` delayed items ready now, the soonest first (kick of a tube without buried
+// ones), or one (kick-job).
 struct Hurry {
   QueueName queue;
   std::uint64_t count = 1;
@@ -345,6 +404,7 @@ struct Resume {
   bool operator==(const Resume&) const = default;
 };
 
+// Drops all pending, completed or dead items, as a chore.
 struct Purge {
   QueueName queue;
   ItemState state = ItemState::Dead;
@@ -352,7 +412,8 @@ struct Purge {
   bool operator==(const Purge&) const = default;
 };
 
-// Only an empty queue, or one of ended items, that nobody waits for.
+// Only an empty queue, or one of ended items, no more of them than one step may touch, that
+// nobody waits for.
 struct Remove {
   QueueName queue;
 
@@ -476,6 +537,7 @@ struct WasReleased {
   bool operator==(const WasReleased&) const = default;
 };
 
+// For good, or in the dead-letter queue.
 struct HasDied {
   QueueName queue;
   ItemId item;
@@ -532,7 +594,8 @@ using Event = std::variant<WasPushed, WasTaken, WasCompleted, HasFailed, TimedOu
 
 // ── Timers and chores ──
 
-// The first thing that time does to an item of this queue.
+// The first thing that time does to an item of this queue. One thing a timer, so that what is due
+// in several queues happens in the order in which it was due.
 struct Due {
   QueueNo queue = 0;
 
@@ -553,8 +616,10 @@ struct PauseDue {
 
 // A chore: what one step may not do at once (core/chore.h). `waiter` is answered at the end.
 struct RedriveAll {
+  enum class What : std::uint8_t { DeadAndGuests, Dead, Delayed };
   QueueNo queue = 0;
-  std::uint64_t left = 0;
+  What what = What::DeadAndGuests;
+  std::uint64_t left = 0;  // at most so many: what came after it was asked for may stay
   std::uint64_t done = 0;
   WaiterId waiter;
 
@@ -564,6 +629,7 @@ struct RedriveAll {
 struct PurgeAll {
   QueueNo queue = 0;
   ItemState state = ItemState::Dead;
+  std::uint64_t left = 0;
   std::uint64_t done = 0;
   WaiterId waiter;
 
@@ -580,14 +646,20 @@ EventName name_of(const Event& event);
 bool go_on(Turn& turn, RedriveAll& chore);
 bool go_on(Turn& turn, PurgeAll& chore);
 
-// The claim ended by itself: the process or the session behind it is gone. Pending again in
-// its old place, the attempt not counted.
+// The process behind the claim is gone: pending again in its old place, the attempt not counted;
+// but if it was ended for its silence, that is a timeout like any other.
 void lease_gone(Turn& turn, ItemId item);
 
-// A taker that waits gives up.
-void leave(Turn& turn, WaiterId taker, Left left);
+// The session its holder is bound to ended: given back alike, or, if a process is named, that is
+// ended first. (A disconnect does not prove that the process is gone.)
+void session_gone(Turn& turn, ItemId item, SessionId session);
 
-// The answer to the decision that an exhausted item opened: retry, dead or drop.
+// A taker that waits gives up; its connection, which was awaited, is back.
+void leave(Turn& turn, WaiterId taker, Left left);
+void came_back(Turn& turn, WaiterId taker);
+
+// The answer to the decision that an exhausted item opened: retry, dead or drop. If the item had
+// paused its queue, that goes on.
 void decided(Turn& turn, ItemId item, const decision::Answer& answer);
 
 // Takes the next item for a pipeline, which holds it without a visibility timeout: its claim
@@ -595,7 +667,7 @@ void decided(Turn& turn, ItemId item, const decision::Answer& answer);
 std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
                                            const Holder& holder);
 
-// Carries an item whose attempts are used up to its dead-letter queue.
+// Carries a dead item to its dead-letter queue, which is made if need be.
 void move_to(Turn& turn, ItemId item, const QueueName& to);
 
 // The pipeline that had the item ended (core/worker).

@@ -21,7 +21,7 @@
 //     acquire, fits      ┌──────┐   silence              ┌────────┐
 //   ───────────────────▶ │ slot │ ─────────────────────▶ │  gone  │   names no process
 //                        └──────┘   release              └────────┘
-//                            │      silence, forced          ▲
+//                            │      silence, disconnected    ▲
 //                            └──────────────▶ ending ────────┘   names one: observed first
 //
 // Asking again with the same or a smaller weight is a heartbeat; with a larger one it is an
@@ -30,9 +30,15 @@
 // judged, all of them.
 namespace reeve {
 class Turn;
+struct State;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
+namespace reeve::grant {
+struct SlotWant;
+struct Request;
+struct Given;
+}  // namespace reeve::grant
 
 namespace reeve::semaphore {
 
@@ -48,6 +54,7 @@ struct Slot {
   Boxed<HolderMeta> meta;
   Lease lease;
   std::optional<custody::Cause> ending;  // its process is being ended; the token is refused
+  std::optional<Time> due;               // its place in Table::due
 
   bool operator==(const Slot&) const = default;
 };
@@ -69,7 +76,8 @@ struct DueKey {
 
 struct Semaphore {
   Config config;
-  std::uint64_t in_use = 0;  // the sum of the weights
+  std::uint64_t in_use = 0;   // the sum of the weights
+  std::uint32_t waiting = 0;  // how many stand in its line
 
   bool operator==(const Semaphore&) const = default;
 };
@@ -77,7 +85,8 @@ struct Semaphore {
 struct Table {
   PersistentMap<SemaphoreName, Semaphore> semaphores;
   PersistentMap<SlotKey, Slot> slots;
-  PersistentSet<DueKey> due;  // leases by the moment they are over
+  PersistentSet<DueKey> due;  // when to look at each; not at those that are ending
+  PersistentMap<ProjectNo, std::uint64_t> counts;  // of a project
 
   bool operator==(const Table&) const = default;
 };
@@ -200,8 +209,7 @@ struct WasRemoved {
 };
 
 // semaphore:created, :resized, :acquired, :released, :stale, :removed
-using Event =
-    std::variant<WasCreated, WasResized, WasAcquired, WasReleased, WentStale, WasRemoved>;
+using Event = std::variant<WasCreated, WasResized, WasAcquired, WasReleased, WentStale, WasRemoved>;
 
 // The timer of a semaphore: the first of its leases to be over.
 struct Due {
@@ -214,10 +222,36 @@ reeve::Reply apply(Turn& turn, const Command& command);
 void due(Turn& turn, const Due& due);
 EventName name_of(const Event& event);
 
-// Frees, or begins to end, every slot whose lease is over. Every verb begins with this.
+// Frees, or begins to end, every slot whose lease is over. Every verb begins with this: all of
+// them count as gone before anything is judged, be they more than a step should touch.
 void settle(Turn& turn, const SemaphoreName& name);
 
-// The lease ended by itself: the process or the session behind it is gone.
+// The process behind the lease is gone: so is the lease.
 void lease_gone(Turn& turn, const SlotKey& key);
+
+// The session it was bound to ended: freed, or, if a process is named, that is ended first.
+void session_gone(Turn& turn, const SlotKey& key);
+
+// What is neither in use nor over a capacity that was lowered.
+std::uint32_t available(const Semaphore& semaphore);
+
+// For core/grant. Whether `holder` could have it if there were no line: he has it, or it fits.
+bool is_open_to(const State& state, const grant::SlotWant& want, const Holder& holder, Time now);
+
+// Whether he has as much already: that needs neither room nor a place in line.
+bool has_already(const State& state, const grant::SlotWant& want, const Holder& holder, Time now);
+
+// The holder of `request` has it now, or has it still; it was open to him.
+grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request);
+
+// A sign of life from its holder, whose lease is good.
+Lease refresh(Turn& turn, const SlotKey& key);
+
+// Nobody has it any more; whoever calls this says why, and serves the line.
+void vacate(Turn& turn, const SlotKey& key);
+
+// Somebody stands in its line, or no longer does.
+void join_line(Turn& turn, const SemaphoreName& name);
+void leave_line(Turn& turn, const SemaphoreName& name);
 
 }  // namespace reeve::semaphore

@@ -24,7 +24,8 @@
 // A connection that cannot come back (beanstalkd) is ended at readiness.
 namespace reeve {
 class Turn;
-}
+struct State;
+}  // namespace reeve
 
 namespace reeve::session {
 
@@ -46,6 +47,7 @@ struct Bound {
 struct Session {
   bool can_return = true;
   std::optional<Time> awaited_until;
+  bool ended = false;  // what is bound to it is being freed, a part a tick
 
   bool operator==(const Session&) const = default;
 };
@@ -76,10 +78,13 @@ struct Due {
   auto operator<=>(const Due&) const = default;
 };
 
+// Binding cannot fail: who would bind the first thing to one session too many asks before.
+bool has_room(const State& state, SessionId session);
 void bind(Turn& turn, SessionId session, Thing thing);
 void unbind(Turn& turn, SessionId session, const Thing& thing);
 
 // Whether an answer would find somebody: not bound at all, or the connection is there.
+bool is_here(const State& state, SessionId session);
 bool is_here(const Turn& turn, SessionId session);
 
 // Frees what is bound, at most 256 things a step; the rest goes on with the next tick.

@@ -1,7 +1,64 @@
+#include "base/match.h"
 #include "core/invariants.h"
 
-namespace reeve::session {
+#include <algorithm>
+#include <set>
 
-void check(const State&, Violations&) {}
+namespace reeve::session {
+namespace {
+
+bool is_true(const State& state, SessionId session, const LeaseRef& lease) {
+  return match(
+      lease,
+      [&](const LockLease& held) {
+        const lock::Lock* lock = state.locks.locks.find(held.name);
+        const lock::Tenure* tenure = lock ? lock::tenure_of(*lock) : nullptr;
+        return tenure && tenure->holder.session == session;
+      },
+      [&](const SlotLease& held) {
+        return held.holder.session == session &&
+               state.semaphores.slots.contains({held.name, held.holder});
+      },
+      [&](const ItemLease& held) { return state.queues.items.contains(held.item); });
+}
+
+// Of a request for locks and slots; the other nouns check their own.
+bool is_true(const State& state, SessionId session, const WaiterPlace& place) {
+  const grant::Waiter* waiter = state.grants.waiters.find(place.waiter);
+  return !waiter || waiter->request.session == session;
+}
+
+bool is_being_freed(const State& state, SessionId session) {
+  return std::ranges::any_of(state.chores.waiting, [&](const auto& entry) {
+    const EndSession* end = std::get_if<EndSession>(&entry.second);
+    return end && end->session == session;
+  });
+}
+
+}  // namespace
+
+void check(const State& state, Violations& violations) {
+  std::set<SessionId> with_things;
+  const auto say = [&](SessionId session, const std::string& what) {
+    violations.push_back("session " + std::to_string(session.value) + " " + what);
+  };
+  for (const Bound& bound : state.sessions.bound) {
+    with_things.insert(bound.session);
+    if (!state.sessions.sessions.contains(bound.session)) say(bound.session, "is not known");
+    const bool right = match(
+        bound.thing,
+        [&](const LeaseRef& lease) { return is_true(state, bound.session, lease); },
+        [&](const WaiterPlace& place) { return is_true(state, bound.session, place); });
+    if (!right) say(bound.session, "is bound to something that does not name it");
+  }
+  for (const auto& [session, found] : state.sessions.sessions) {
+    if (!with_things.contains(session)) say(session, "has nothing bound to it");
+    const std::optional<Time> armed = deadline_of(state.timers, Due{session});
+    if (armed != (found.ended ? std::nullopt : found.awaited_until)) {
+      say(session, "has a timer that is not its limit");
+    }
+    if (found.ended && !is_being_freed(state, session)) say(session, "ended and is not freed");
+  }
+}
 
 }  // namespace reeve::session

@@ -60,6 +60,7 @@ struct Begin {
   std::string prompt;  // interpolated
   std::string workspace;
   definition::Map variables;
+  definition::Map environment = {};
 
   bool operator==(const Begin&) const = default;
 };

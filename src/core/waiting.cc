@@ -8,6 +8,7 @@ void leave(Turn& turn, WaiterId waiter, Left left) {
   const State& state = turn.state();
   if (state.grants.waiters.contains(waiter)) return grant::leave(turn, waiter, left);
   if (state.queues.takers.contains(waiter)) return queue::leave(turn, waiter, left);
+  if (state.board.waiters.contains(waiter)) return board::leave(turn, waiter, left);
   decision::leave(turn, waiter, left);
 }
 
@@ -22,8 +23,12 @@ void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
     from = taker->session;
     if (from == session) return;
     turn.change().queues.takers.edit(waiter)->session = session;
+  } else if (const board::Waiter* runner = state.board.waiters.find(waiter)) {
+    from = runner->session;
+    if (from == session) return;
+    turn.change().board.waiters.edit(waiter)->session = session;
   } else {
-    return;
+    return decision::move_to_session(turn, waiter, session);
   }
   if (from) session::unbind(turn, from, session::WaiterPlace{waiter});
   if (session) session::bind(turn, session, session::WaiterPlace{waiter});

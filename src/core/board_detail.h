@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/board.h"
+#include "core/turn.h"
+
+// What the parts of core/board share with each other and with nobody else.
+namespace reeve::board {
+
+// ── Looking (board.cc) ──
+
+const BoardTask* find(const Turn& turn, BoardTaskId task);
+const Section* find(const Turn& turn, const SectionName& section);
+BoardTask& edit(Turn& turn, BoardTaskId task);
+Section& edit(Turn& turn, const SectionName& section);
+Project& edit(Turn& turn, ProjectNo project);
+Locking locking_of(const Turn& turn, ProjectNo project);
+std::variant<BoardTaskId, Refused> resolve(const Turn& turn, const TaskRef& ref);
+SectionName place_of(const BoardTask& task);
+ReadyKey ready_key(BoardTaskId id, const BoardTask& task);
+bool is_good(const Turn& turn, const Tenure& tenure);
+
+// ── Deadlines (board_due.cc) ──
+
+void expect(Turn& turn, const DueKey& key);
+void expect_no_more(Turn& turn, const DueKey& key);
+
+// Does what time has done to the boards that a request of this project can see.
+void settle(Turn& turn, ProjectNo project);
+
+// ── Locks (board_locks.cc) ──
+
+struct CanStart {
+  BoardTaskId task;
+
+  bool operator==(const CanStart&) const = default;
+};
+using Verdict = std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing>;
+
+Verdict may_start(const Turn& turn, BoardTaskId task, const RunnerName& runner);
+
+// Who, other than `runner`, has the section; none if it is free or the runner's.
+std::optional<SectionLocked> held_by_another(const Turn& turn,
+                                             const SectionName& section,
+                                             const RunnerName& runner);
+
+Started take(Turn& turn, BoardTaskId task, const RunnerName& runner);
+void see(Turn& turn, const RunnerName& runner);
+
+// The lock of a task, of a section, is no more. Nobody is served yet.
+void unlock(Turn& turn, BoardTaskId task);
+void unlock(Turn& turn, const SectionName& section);
+
+// A sign of life for the section, if the runner still has it.
+void extend_section(Turn& turn, const SectionName& section, const RunnerName& runner);
+
+// The status changes, and with it every index and count. The task is not locked any more unless
+// it is in progress.
+void set_status(Turn& turn, BoardTaskId task, Status status);
+
+// A section without an open task is nobody's.
+void release_if_done(Turn& turn, const std::optional<SectionName>& section);
+void forget(Turn& turn, BoardTaskId task);
+
+// ── Lines (board_lines.cc) ──
+
+Line line_of(BoardTaskId id, const BoardTask& task);
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted);
+reeve::Reply act(Turn& turn,
+                 const RunnerName& runner,
+                 const Wanted& wanted,
+                 const Verdict& verdict);
+reeve::Reply wait_in_line(Turn& turn,
+                          const RunnerName& runner,
+                          const Wanted& wanted,
+                          const Verdict& verdict,
+                          const Wait& wait);
+
+// Gives what there is to those who wait, in their order.
+void serve(Turn& turn, const Line& line);
+void serve_in_order(Turn& turn, ProjectNo project);
+void tell_waiters(Turn& turn, BoardTaskId task);
+void wait_is_over(Turn& turn, WaiterId waiter);
+
+}  // namespace reeve::board

@@ -1,0 +1,105 @@
+#include "base/match.h"
+#include "core/board_detail.h"
+
+namespace reeve::board {
+namespace {
+
+void arm(Turn& turn, ProjectNo project) {
+  const PersistentSet<DueKey>& due = turn.state().board.due;
+  const auto first = due.lower_bound({project, Time::min(), {}});
+  const bool is_ours = first != due.end() && (*first).project == project;
+  turn.arm(Due{project}, is_ours ? std::optional((*first).due) : std::nullopt);
+}
+
+// A lease that is over is announced once. With somebody in line it is claimed at once, else it
+// stays visible until somebody asks.
+void look_at(Turn& turn, const TaskLease& what) {
+  const BoardTask& task = *find(turn, what.task);
+  const Time over = *over_at(task.lock->lease, turn.leases_from());
+  if (over > turn.now()) {
+    const ProjectNo project = task.project;
+    edit(turn, what.task).lock->due = over;
+    return expect(turn, {project, over, what});
+  }
+  const ProjectNo project = task.project;
+  const Line line = line_of(what.task, task);
+  const RunnerName runner = task.lock->runner;
+  turn.change().board.ready.insert(ready_key(what.task, task));
+  edit(turn, what.task).lock->expired = true;
+  turn.emit(project, HasExpired{what.task, runner});
+  serve(turn, line);
+}
+
+void look_at(Turn& turn, const SectionLease& what) {
+  const SectionName& name = what.section;
+  const Time limit = *section_limit(turn.state().board, name, turn.leases_from());
+  if (turn.now() <= limit) {
+    const Time over = saturating_add(limit, Duration{1});
+    edit(turn, name).lock->due = over;
+    return expect(turn, {name.project, over, what});
+  }
+  edit(turn, name).lock->expired = true;
+  turn.emit(name.project, SectionExpired{name, find(turn, name)->lock->runner});
+  serve(turn, name);
+}
+
+void look_at(Turn& turn, const RunnerSilence& what) {
+  const RunnerName& name = what.runner;
+  const Runner& runner = *turn.state().board.runners.find(name);
+  Time forgotten_at = saturating_add(runner.last_seen, limits::finished_kept_for);
+  const PersistentSet<HeldKey>& held = turn.state().board.held;
+  const auto first = held.lower_bound({name, {}});
+  const bool holds = first != held.end() && (*first).runner == name;
+  if (holds) {
+    forgotten_at = std::max(forgotten_at, saturating_add(turn.now(), limits::finished_kept_for));
+  }
+  if (forgotten_at > turn.now()) {
+    turn.change().board.runners.edit(name)->due = forgotten_at;
+    return expect(turn, {name.project, forgotten_at, what});
+  }
+  turn.change().board.runners.erase(name);
+  --edit(turn, name.project).runners;
+}
+
+void settle_one(Turn& turn, ProjectNo project) {
+  while (turn.may_touch()) {
+    const PersistentSet<DueKey>& due = turn.state().board.due;
+    const auto first = due.lower_bound({project, Time::min(), {}});
+    if (first == due.end() || (*first).project != project || (*first).due > turn.now()) break;
+    const DueKey key = *first;
+    turn.touch();
+    turn.change().board.due.erase(key);
+    match(
+        key.what,
+        [&](const TaskLease& what) { look_at(turn, what); },
+        [&](const SectionLease& what) { look_at(turn, what); },
+        [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
+        [&](const RunnerSilence& what) { look_at(turn, what); },
+        [&](const Forget& what) { forget(turn, what.task); },
+        [&](const ServeLine& what) { serve(turn, what.line); },
+        [&](const TellWaiters& what) { tell_waiters(turn, what.task); });
+  }
+  arm(turn, project);
+}
+
+}  // namespace
+
+void expect(Turn& turn, const DueKey& key) {
+  turn.change().board.due.insert(key);
+  arm(turn, key.project);
+}
+
+void expect_no_more(Turn& turn, const DueKey& key) {
+  if (!turn.state().board.due.contains(key)) return;
+  turn.change().board.due.erase(key);
+  arm(turn, key.project);
+}
+
+void settle(Turn& turn, ProjectNo project) {
+  settle_one(turn, project);
+  if (project != shared_project) settle_one(turn, shared_project);
+}
+
+void due(Turn& turn, const Due& due) { settle_one(turn, due.project); }
+
+}  // namespace reeve::board

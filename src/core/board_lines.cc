@@ -1,0 +1,268 @@
+#include "base/match.h"
+#include "core/board_detail.h"
+
+#include <algorithm>
+
+namespace reeve::board {
+namespace {
+
+const Waiter* find_waiter(const Turn& turn, WaiterId waiter) {
+  return turn.state().board.waiters.find(waiter);
+}
+
+ProjectNo project_of(const Turn& turn, const Line& line) {
+  return match(
+      line,
+      [](const SectionName& section) { return section.project; },
+      [&](const BoardTaskId& id) {
+        const BoardTask* task = find(turn, id);
+        return task ? task->project : shared_project;
+      });
+}
+
+std::optional<WaiterId> head_of(const Turn& turn, const Line& line) {
+  const PersistentSet<LinePlace>& lines = turn.state().board.lines;
+  const auto first = lines.lower_bound({line, {}});
+  if (first == lines.end() || (*first).line != line) return std::nullopt;
+  return (*first).waiter;
+}
+
+void remove(Turn& turn, WaiterId id) {
+  const Waiter waiter = *find_waiter(turn, id);
+  Table& table = turn.change().board;
+  table.lines.erase({waiter.line, id});
+  table.runner_waiters.erase({waiter.runner, id});
+  match(
+      waiter.wanted,
+      [&](const ThisTask& wanted) { table.task_waiters.erase({wanted.task, id}); },
+      [&](const NextTask& wanted) {
+        if (wanted.in_order) table.order_waiters.erase({waiter.runner.project, id});
+      });
+  table.waiters.erase(id);
+  expect_no_more(turn, {waiter.runner.project, waiter.until, WaitEnd{id}});
+  if (waiter.session) session::unbind(turn, waiter.session, session::WaiterPlace{id});
+}
+
+// In whose line one stands who was given this verdict; none if there is nothing to wait for.
+std::optional<Line> line_for(const Turn& turn, const Verdict& verdict) {
+  return match(
+      verdict,
+      [](const CanStart&) -> std::optional<Line> { return std::nullopt; },
+      [&](const TaskLocked& locked) -> std::optional<Line> {
+        return line_of(locked.task, *find(turn, locked.task));
+      },
+      [](const SectionLocked& locked) -> std::optional<Line> { return locked.section; },
+      [](const TaskFinished&) -> std::optional<Line> { return std::nullopt; },
+      [](const Nothing&) -> std::optional<Line> { return std::nullopt; });
+}
+
+// Whether the waiter has its answer. One whose way is barred elsewhere now stands there.
+bool try_to_serve(Turn& turn, WaiterId id) {
+  const Waiter waiter = *find_waiter(turn, id);
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted);
+  if (const std::optional<Line> line = line_for(turn, verdict)) {
+    if (*line == waiter.line) return false;
+    Table& table = turn.change().board;
+    table.lines.erase({waiter.line, id});
+    table.lines.insert({*line, id});
+    table.waiters.edit(id)->line = *line;
+    return true;
+  }
+  remove(turn, id);
+  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict));
+  return true;
+}
+
+// Who has just got in may have asked for more than one task of the section.
+void serve_runner(Turn& turn, const RunnerName& runner, const Line& line) {
+  WaiterId after;
+  while (turn.may_touch()) {
+    const PersistentSet<RunnerWaiter>& waiters = turn.state().board.runner_waiters;
+    const auto next = waiters.upper_bound({runner, after});
+    if (next == waiters.end() || (*next).runner != runner) return;
+    after = (*next).waiter;
+    turn.touch();
+    if (find_waiter(turn, after)->line == line) try_to_serve(turn, after);
+  }
+}
+
+// The first ready task of a place: with a section, only if no other has it.
+std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& place) {
+  const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
+  const auto first = ready.lower_bound({place, 0, {}});
+  if (first == ready.end() || (*first).place != place) return std::nullopt;
+  return (*first).task;
+}
+
+Verdict next_of_section(const Turn& turn, const RunnerName& runner, const SectionName& name) {
+  const Section* section = find(turn, name);
+  if (!section || section->open == 0) return Nothing{};
+  if (const auto locked = held_by_another(turn, name, runner)) return *locked;
+  if (const auto task = first_ready(turn, name)) return CanStart{*task};
+  return Nothing{true};
+}
+
+std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& runner) {
+  const PersistentSet<HeldKey>& held = turn.state().board.held;
+  for (auto at = held.lower_bound({runner, SectionName{}});
+       at != held.end() && (*at).runner == runner;
+       ++at) {
+    const SectionName* section = std::get_if<SectionName>(&(*at).what);
+    if (!section) continue;
+    if (const auto task = first_ready(turn, *section)) return task;
+  }
+  return std::nullopt;
+}
+
+Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order) {
+  const Table& table = turn.state().board;
+  if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
+  bool open = false;
+  for (auto at = table.section_order.lower_bound({runner.project, 0, {}});
+       at != table.section_order.end() && (*at).project == runner.project;
+       ++at) {
+    const Verdict verdict = next_of_section(turn, runner, {runner.project, (*at).name});
+    if (std::holds_alternative<CanStart>(verdict)) return verdict;
+    const Nothing* nothing = std::get_if<Nothing>(&verdict);
+    if (nothing && !nothing->open) continue;
+    if (in_order) return verdict;
+    open = true;
+  }
+  if (const auto task = first_ready(turn, {runner.project, ""})) return CanStart{*task};
+  const Project* project = table.projects.find(runner.project);
+  return Nothing{open || (project && project->open > 0)};
+}
+
+}  // namespace
+
+Line line_of(BoardTaskId id, const BoardTask& task) {
+  if (task.section) return *task.section;
+  return id;
+}
+
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted) {
+  return match(
+      wanted,
+      [&](const ThisTask& it) { return may_start(turn, it.task, runner); },
+      [&](const NextTask& it) {
+        return it.section ? next_of_section(turn, runner, *it.section)
+                          : next_of_all(turn, runner, it.in_order);
+      });
+}
+
+reeve::Reply act(Turn& turn,
+                 const RunnerName& runner,
+                 const Wanted& wanted,
+                 const Verdict& verdict) {
+  return match(
+      verdict,
+      [&](const CanStart& can) -> reeve::Reply {
+        const NextTask* next = std::get_if<NextTask>(&wanted);
+        if (next && !next->start) return {Found{can.task}};
+        return {take(turn, can.task, runner)};
+      },
+      [](const TaskLocked& locked) -> reeve::Reply { return {locked}; },
+      [](const SectionLocked& locked) -> reeve::Reply { return {locked}; },
+      [](const TaskFinished& finished) -> reeve::Reply { return {finished}; },
+      [](const Nothing& nothing) -> reeve::Reply { return {nothing}; });
+}
+
+reeve::Reply wait_in_line(Turn& turn,
+                          const RunnerName& runner,
+                          const Wanted& wanted,
+                          const Verdict& verdict,
+                          const Wait& wait) {
+  const std::optional<Line> line = line_for(turn, verdict);
+  if (!line) return act(turn, runner, wanted, verdict);
+  if (turn.state().board.waiters.size() >= limits::waiters_a_line) {
+    return refused(Why::OverLimit, "waiters");
+  }
+  see(turn, runner);
+  const WaiterId id = turn.next_id<WaiterId>();
+  const Duration at_most = std::max(
+      Duration::zero(), wait.at_most.value_or(locking_of(turn, runner.project).wait_timeout));
+  const Waiter waiter{
+      runner, wanted, *line, turn.session(), turn.now(), saturating_add(turn.now(), at_most)};
+  Table& table = turn.change().board;
+  table.waiters.set(id, waiter);
+  table.lines.insert({*line, id});
+  table.runner_waiters.insert({runner, id});
+  match(
+      wanted,
+      [&](const ThisTask& it) { table.task_waiters.insert({it.task, id}); },
+      [&](const NextTask& it) {
+        if (it.in_order) table.order_waiters.insert({runner.project, id});
+      });
+  expect(turn, {runner.project, waiter.until, WaitEnd{id}});
+  if (waiter.session) session::bind(turn, waiter.session, session::WaiterPlace{id});
+  turn.emit(runner.project, IsWaiting{runner, *line});
+  return {Waiting{id}};
+}
+
+void serve(Turn& turn, const Line& line) {
+  while (const std::optional<WaiterId> head = head_of(turn, line)) {
+    const Waiter waiter = *find_waiter(turn, *head);
+    if (!turn.may_touch()) {
+      return expect(turn, {project_of(turn, line), turn.now(), ServeLine{line}});
+    }
+    turn.touch();
+    // A line waits for its head to come back after a restart, but not for longer than that.
+    if (!session::is_here(turn, waiter.session)) {
+      const Time later = saturating_add(turn.now(), limits::session_return);
+      return expect(turn, {project_of(turn, line), later, ServeLine{line}});
+    }
+    if (!try_to_serve(turn, *head)) return;
+    serve_runner(turn, waiter.runner, line);
+  }
+}
+
+// There is something new to start: those who take the sections in order may want it.
+void serve_in_order(Turn& turn, ProjectNo project) {
+  while (turn.may_touch()) {
+    const PersistentSet<OrderWaiter>& waiters = turn.state().board.order_waiters;
+    const auto first = waiters.lower_bound({project, {}});
+    if (first == waiters.end() || (*first).project != project) return;
+    const WaiterId head = (*first).waiter;
+    turn.touch();
+    try_to_serve(turn, head);
+    if (find_waiter(turn, head)) return;
+  }
+}
+
+// The task has ended, or is gone.
+void tell_waiters(Turn& turn, BoardTaskId id) {
+  const BoardTask* task = find(turn, id);
+  if (task && is_open(task->status)) return;
+  const ProjectNo project = task ? task->project : shared_project;
+  while (true) {
+    const PersistentSet<TaskWaiter>& waiters = turn.state().board.task_waiters;
+    const auto first = waiters.lower_bound({id, {}});
+    if (first == waiters.end() || (*first).task != id) return;
+    const WaiterId waiter = (*first).waiter;
+    if (!turn.may_touch()) return expect(turn, {project, turn.now(), TellWaiters{id}});
+    turn.touch();
+    remove(turn, waiter);
+    turn.answer(waiter,
+                task ? reeve::Reply{TaskFinished{id, find(turn, id)->status}}
+                     : refused(Why::NotFound, to_text(id)));
+  }
+}
+
+void wait_is_over(Turn& turn, WaiterId id) {
+  const Waiter waiter = *find_waiter(turn, id);
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted);
+  remove(turn, id);
+  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict));
+  serve(turn, waiter.line);
+}
+
+void leave(Turn& turn, WaiterId id, Left left) {
+  const Waiter* waiter = find_waiter(turn, id);
+  if (!waiter) return;
+  const Line line = waiter->line;
+  remove(turn, id);
+  turn.answer(id, {WaitEnded{left}});
+  serve(turn, line);
+}
+
+}  // namespace reeve::board

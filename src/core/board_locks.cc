@@ -1,0 +1,253 @@
+#include "base/match.h"
+#include "core/board_detail.h"
+#include "core/names.h"
+
+#include <algorithm>
+
+namespace reeve::board {
+namespace {
+
+Time limit(const Turn& turn, const Tenure& tenure) {
+  return limit_of(tenure.lease, turn.leases_from()).value_or(Time::max());
+}
+
+Tenure tenure_for(Turn& turn, const RunnerName& runner, Duration timeout) {
+  Tenure tenure;
+  tenure.runner = runner;
+  tenure.lease = {turn.next_token(), turn.now(), turn.now(), timeout, std::nullopt};
+  tenure.due = *over_at(tenure.lease, turn.leases_from());
+  return tenure;
+}
+
+bool has_section(const Turn& turn, const SectionName& name, const RunnerName& runner) {
+  const Section* section = find(turn, name);
+  return section && section->lock && section->lock->runner == runner &&
+         turn.now() <= *section_limit(turn.state().board, name, turn.leases_from());
+}
+
+// The runner has the section now, under the lease it had or a new one.
+Token take_section(Turn& turn, const SectionName& name, const RunnerName& runner) {
+  const Section& section = *find(turn, name);
+  if (has_section(turn, name, runner)) {
+    extend_section(turn, name, runner);
+    return find(turn, name)->lock->lease.token;
+  }
+  if (section.lock) unlock(turn, name);
+  const Tenure tenure = tenure_for(turn, runner, locking_of(turn, name.project).section_timeout);
+  edit(turn, name).lock = tenure;
+  turn.change().board.held.insert({runner, name});
+  expect(turn, {name.project, tenure.due, SectionLease{name}});
+  turn.emit(name.project, SectionTaken{name, runner});
+  return tenure.lease.token;
+}
+
+// A free lock is kept for the head of its line while that is away (core/session).
+const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName& runner) {
+  const PersistentSet<LinePlace>& lines = turn.state().board.lines;
+  const auto first = lines.lower_bound({line, {}});
+  if (first == lines.end() || (*first).line != line) return nullptr;
+  const Waiter& head = *turn.state().board.waiters.find((*first).waiter);
+  const bool is_kept = head.runner != runner && !session::is_here(turn, head.session);
+  return is_kept ? &head : nullptr;
+}
+
+// A section that was held by its tasks alone may be over sooner without this one.
+void look_sooner(Turn& turn, const SectionName& name) {
+  const std::optional<Time> limit = section_limit(turn.state().board, name, turn.leases_from());
+  if (!limit) return;
+  const Time over = saturating_add(*limit, Duration{1});
+  const Tenure& lock = *find(turn, name)->lock;
+  if (lock.expired || over >= lock.due) return;
+  expect_no_more(turn, {name.project, lock.due, SectionLease{name}});
+  edit(turn, name).lock->due = over;
+  expect(turn, {name.project, over, SectionLease{name}});
+}
+
+}  // namespace
+
+bool is_good(const Turn& turn, const Tenure& tenure) {
+  return !is_over(tenure.lease, turn.leases_from(), turn.now());
+}
+
+std::optional<Time> section_limit(const Table& table, const SectionName& name, Time leases_from) {
+  const Section* section = table.sections.find(name);
+  if (!section || !section->lock) return std::nullopt;
+  Time last = limit_of(section->lock->lease, leases_from).value_or(Time::max());
+  for (auto at = table.held_in_section.lower_bound({name, {}});
+       at != table.held_in_section.end() && (*at).section == name;
+       ++at) {
+    const Tenure& lock = *table.tasks.find((*at).task)->lock;
+    // A task that an earlier runner of the section lost does not hold it for this one.
+    if (lock.runner != section->lock->runner) continue;
+    last = std::max(last, limit_of(lock.lease, leases_from).value_or(Time::max()));
+  }
+  return last;
+}
+
+std::optional<SectionLocked> held_by_another(const Turn& turn,
+                                             const SectionName& name,
+                                             const RunnerName& runner) {
+  const Section* section = find(turn, name);
+  if (section && section->lock) {
+    if (section->lock->runner == runner) return std::nullopt;
+    const Time last = *section_limit(turn.state().board, name, turn.leases_from());
+    if (turn.now() <= last) return SectionLocked{name, section->lock->runner, last};
+  }
+  if (const Waiter* head = awaited_head(turn, name, runner)) {
+    return SectionLocked{name, head->runner, saturating_add(turn.now(), limits::session_return)};
+  }
+  return std::nullopt;
+}
+
+Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner) {
+  const BoardTask& task = *find(turn, id);
+  if (!is_open(task.status)) return TaskFinished{id, task.status};
+  if (task.lock && task.lock->runner != runner && is_good(turn, *task.lock)) {
+    return TaskLocked{id, task.lock->runner, limit(turn, *task.lock)};
+  }
+  if (task.section) {
+    if (const auto locked = held_by_another(turn, *task.section, runner)) return *locked;
+  } else if (const Waiter* head = awaited_head(turn, id, runner)) {
+    return TaskLocked{id, head->runner, saturating_add(turn.now(), limits::session_return)};
+  }
+  return CanStart{id};
+}
+
+Started take(Turn& turn, BoardTaskId id, const RunnerName& runner) {
+  see(turn, runner);
+  Started started;
+  started.task = id;
+  if (const std::optional<SectionName> section = find(turn, id)->section) {
+    started.section_token = take_section(turn, *section, runner);
+  }
+  const std::optional<Tenure> before = find(turn, id)->lock;
+  if (before && before->runner == runner && is_good(turn, *before)) {
+    Tenure& lock = *edit(turn, id).lock;
+    lock.lease.last_sign = turn.now();
+    started.token = lock.lease.token;
+    started.expires_at = limit(turn, lock);
+    return started;
+  }
+
+  if (before) unlock(turn, id);
+  const ProjectNo project = find(turn, id)->project;
+  const Tenure tenure = tenure_for(turn, runner, locking_of(turn, project).task_timeout);
+  Table& table = turn.change().board;
+  table.ready.erase(ready_key(id, *table.tasks.find(id)));
+  BoardTask& task = edit(turn, id);
+  task.status = Status::InProgress;
+  task.lock = tenure;
+  table.held.insert({runner, id});
+  if (task.section) table.held_in_section.insert({*task.section, id});
+  expect(turn, {project, tenure.due, TaskLease{id}});
+  started.token = tenure.lease.token;
+  started.expires_at = limit(turn, tenure);
+  if (before) {
+    started.claimed_from = before->runner;
+    turn.emit(project, WasClaimed{id, before->runner, runner, tenure.lease.token});
+  } else {
+    turn.emit(project, WasStarted{id, runner, tenure.lease.token});
+  }
+  return started;
+}
+
+void see(Turn& turn, const RunnerName& name) {
+  const bool is_new = !turn.state().board.runners.contains(name);
+  Runner& runner = turn.change().board.runners.edit_or_insert(name);
+  runner.last_seen = turn.now();
+  if (!is_new) return;
+  runner.due = saturating_add(turn.now(), limits::finished_kept_for);
+  const Time due = runner.due;
+  ++edit(turn, name.project).runners;
+  expect(turn, {name.project, due, RunnerSilence{name}});
+}
+
+void unlock(Turn& turn, BoardTaskId id) {
+  const BoardTask& task = *find(turn, id);
+  if (!task.lock) return;
+  const Tenure lock = *task.lock;
+  const std::optional<SectionName> section = task.section;
+  expect_no_more(turn, {task.project, lock.due, TaskLease{id}});
+  Table& table = turn.change().board;
+  table.held.erase({lock.runner, id});
+  if (section) table.held_in_section.erase({*section, id});
+  edit(turn, id).lock.reset();
+  if (section) look_sooner(turn, *section);
+}
+
+void unlock(Turn& turn, const SectionName& name) {
+  const Section& section = *find(turn, name);
+  if (!section.lock) return;
+  const Tenure lock = *section.lock;
+  expect_no_more(turn, {name.project, lock.due, SectionLease{name}});
+  turn.change().board.held.erase({lock.runner, name});
+  edit(turn, name).lock.reset();
+}
+
+void set_status(Turn& turn, BoardTaskId id, Status status) {
+  if (status != Status::InProgress) unlock(turn, id);
+  Table& table = turn.change().board;
+  BoardTask& task = edit(turn, id);
+  const bool was_open = is_open(task.status);
+  const bool opens = is_open(status);
+  task.status = status;
+  const ReadyKey key = ready_key(id, task);
+  const std::optional<SectionName> section = task.section;
+  const ProjectNo project = task.project;
+  if (was_open && !opens) {
+    task.ended_at = turn.now();
+    table.ready.erase(key);
+    if (section) --edit(turn, *section).open;
+    --edit(turn, project).open;
+    ++edit(turn, project).finished;
+    table.ended.insert({project, turn.now(), id});
+    expect(turn, {project, saturating_add(turn.now(), limits::finished_kept_for), Forget{id}});
+    if (table.projects.find(project)->finished > limits::finished_kept) {
+      const BoardTaskId oldest = (*table.ended.lower_bound({project, Time::min(), {}})).task;
+      if (oldest != id) return forget(turn, oldest);
+    }
+  } else if (!was_open && opens) {
+    const Time ended_at = *std::exchange(task.ended_at, std::nullopt);
+    table.ended.erase({project, ended_at, id});
+    expect_no_more(turn,
+                   {project, saturating_add(ended_at, limits::finished_kept_for), Forget{id}});
+    if (section) ++edit(turn, *section).open;
+    ++edit(turn, project).open;
+    --edit(turn, project).finished;
+  }
+  if (status == Status::Pending) table.ready.insert(key);
+}
+
+void extend_section(Turn& turn, const SectionName& name, const RunnerName& runner) {
+  if (has_section(turn, name, runner)) edit(turn, name).lock->lease.last_sign = turn.now();
+}
+
+void release_if_done(Turn& turn, const std::optional<SectionName>& name) {
+  if (!name) return;
+  const Section* section = find(turn, *name);
+  if (!section || !section->lock || section->open > 0) return;
+  const RunnerName runner = section->lock->runner;
+  unlock(turn, *name);
+  turn.emit(name->project, SectionReleased{*name, runner});
+}
+
+void forget(Turn& turn, BoardTaskId id) {
+  const BoardTask task = *find(turn, id);
+  unlock(turn, id);
+  Table& table = turn.change().board;
+  table.titles.erase({task.project, task.title, id});
+  table.ready.erase(ready_key(id, task));
+  if (task.ended_at) {
+    table.ended.erase({task.project, *task.ended_at, id});
+    expect_no_more(
+        turn,
+        {task.project, saturating_add(*task.ended_at, limits::finished_kept_for), Forget{id}});
+    --edit(turn, task.project).finished;
+  } else {
+    if (task.section) --edit(turn, *task.section).open;
+    --edit(turn, task.project).open;
+  }
+  table.tasks.erase(id);
+}
+
+}  // namespace reeve::board

@@ -1,0 +1,493 @@
+#include "core/cron.h"
+
+#include "core/testing.h"
+#include "core/time_zone_testing.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <functional>
+
+namespace reeve::cron {
+namespace {
+
+using namespace reeve::testing;
+
+const CronName nightly{default_project, "nightly"};
+const CronName other{default_project, "other"};
+
+Definition calendar(std::string_view expression,
+                    Overlap overlap = Overlap::Skip,
+                    CatchUp catch_up = CatchUp::Latest,
+                    Duration window = 24h) {
+  return {
+      parse_expression(expression).value(), {}, overlap, catch_up, window, RunShell{"true", 10min}};
+}
+
+Definition every(Duration interval,
+                 Overlap overlap = Overlap::Skip,
+                 CatchUp catch_up = CatchUp::Latest,
+                 Duration window = 24h) {
+  return {Interval{interval}, {}, overlap, catch_up, window, RunShell{"true", {}}};
+}
+
+Plan plan_of(Definition definition) {
+  return {{default_project, "hash"}, Boxed(std::move(definition)), {{"HOME", "/root"}}};
+}
+
+Outcome exited(int code) {
+  Outcome outcome;
+  outcome.exit_code = code;
+  return outcome;
+}
+
+// A world that stands at noon of a day in May.
+struct CronWorld : World {
+  CronWorld() { stamp.wall = utc_at(2024, 5, 1, 12); }
+
+  reeve::Reply enable(const Definition& definition, const CronName& name = nightly) {
+    return ask(Command{Enable{name, plan_of(definition)}});
+  }
+  const Cron& cron(const CronName& name = nightly) { return *state.crons.crons.find(name); }
+  std::vector<Wall> fired() const {
+    std::vector<Wall> instants;
+    for (const EventBody& body : heard) {
+      if (const HasFired* it = find_in<HasFired>(body)) instants.push_back(it->instant);
+    }
+    return instants;
+  }
+  // The programs that were asked for, oldest first.
+  std::vector<EffectId> programs() const {
+    std::vector<EffectId> ids;
+    for (const Start& start : started) {
+      if (std::holds_alternative<Shell>(start.effect.what)) ids.push_back(start.id);
+    }
+    return ids;
+  }
+  // The clocks go on, but nobody looks.
+  void sleep(Duration duration) {
+    stamp.now += duration;
+    stamp.wall += duration;
+  }
+};
+
+using Names = std::vector<std::string>;
+
+TEST(Cron, RunsItsProgramWhenItIsTime) {
+  CronWorld world;
+  EXPECT_EQ(as<Enabled>(world.enable(calendar("0 13 * * *"))), (Enabled{utc_at(2024, 5, 1, 13)}));
+
+  world.pass(1h - 1ms);
+  EXPECT_TRUE(world.started.empty());
+  world.pass(1ms);
+
+  ASSERT_EQ(world.started.size(), 1u);
+  const Shell& shell = std::get<Shell>(world.started[0].effect.what);
+  EXPECT_EQ(shell.text, "true");
+  EXPECT_EQ(shell.timeout, Duration{10min});
+  EXPECT_EQ(shell.label, "cron nightly");
+  EXPECT_EQ(shell.variables, (Variables{{"HOME", "/root"}}));
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired"}));
+  EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
+}
+
+TEST(Cron, MonitorsAreAProgramToo) {
+  CronWorld world;
+  Definition definition = calendar("0 13 * * *");
+  definition.run = RunMonitors{{"idle_agents"}, "look"};
+  world.enable(definition);
+  world.pass(1h);
+  ASSERT_EQ(world.started.size(), 1u);
+  EXPECT_EQ(std::get<Shell>(world.started[0].effect.what).text, "look");
+}
+
+TEST(Cron, TheEndOfAProgramIsAnnounced) {
+  CronWorld world;
+  world.enable(every(1h));
+  world.pass(1h);
+  world.forget();
+  const EffectId effect = world.state.outbox.first()->first;
+  world.finish(effect, exited(3));
+  ASSERT_EQ(world.heard.size(), 1u);
+  EXPECT_EQ(*find_in<HasEnded>(world.heard[0]),
+            (HasEnded{nightly, effect, pipeline::Ending::Failed}));
+  EXPECT_TRUE(world.cron().running.empty());
+
+  world.finish(effect);
+  EXPECT_FALSE(world.last.changed);
+}
+
+TEST(Cron, AnIntervalCountsFromWhenItWasEnabled) {
+  CronWorld world;
+  const Wall enabled_at = world.stamp.wall;
+  EXPECT_EQ(as<Enabled>(world.enable(every(90s, Overlap::Allow))), (Enabled{enabled_at + 90s}));
+  world.pass(300s);
+  EXPECT_EQ(world.fired(),
+            (std::vector<Wall>{enabled_at + 90s, enabled_at + 180s, enabled_at + 270s}));
+}
+
+TEST(Cron, AnIntervalKnowsNothingOfAClockThatIsSet) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::Allow));
+  world.pass(30min);
+  world.stamp.wall -= 5h;
+  world.pass(30min);
+  EXPECT_EQ(world.fired().size(), 1u);
+  world.stamp.wall += 50h;
+  world.pass(59min);
+  EXPECT_EQ(world.fired().size(), 1u);
+  world.pass(1min);
+  EXPECT_EQ(world.fired().size(), 2u);
+}
+
+TEST(Cron, AClockThatIsSetBackFiresNothingTwice) {
+  CronWorld world;
+  world.enable(calendar("0 * * * *", Overlap::Allow));
+  world.pass(2h);
+  ASSERT_EQ(world.fired().size(), 2u);
+
+  world.stamp.wall -= 2h;
+  world.pass(2h);
+  EXPECT_EQ(world.fired().size(), 2u);
+  world.pass(1h);
+  EXPECT_EQ(world.fired().size(), 3u);
+}
+
+TEST(Cron, AClockThatIsSetForwardIsADowntime) {
+  CronWorld world;
+  world.enable(calendar("30 * * * *", Overlap::Allow, CatchUp::None));
+  world.stamp.wall += 3h;
+  world.input(Tick{});
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:missed"}));
+  EXPECT_EQ(*find_in<WasMissed>(world.heard[1]),
+            (WasMissed{nightly, utc_at(2024, 5, 1, 12, 30), utc_at(2024, 5, 1, 14, 30)}));
+}
+
+TEST(Cron, WhileARunGoesOnSkipSkips) {
+  CronWorld world;
+  world.enable(every(1h));
+  world.pass(2h);
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired", "cron:skipped"}));
+  world.finish(world.programs()[0]);
+  EXPECT_EQ(world.programs().size(), 1u);
+  world.pass(1h);
+  EXPECT_EQ(world.programs().size(), 2u);
+}
+
+TEST(Cron, BufferOneKeepsOneAndSkipsTheRest) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::BufferOne));
+  world.pass(3h);
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired", "cron:buffered", "cron:skipped"}));
+  EXPECT_EQ(world.cron().buffered, 1u);
+
+  world.forget();
+  const EffectId first = world.state.outbox.first()->first;
+  world.finish(first);
+  EXPECT_EQ(world.names(), (Names{"cron:ended", "cron:fired"}));
+  EXPECT_EQ(world.cron().buffered, 0u);
+  world.finish(world.programs()[0]);
+  EXPECT_EQ(world.programs().size(), 1u);
+}
+
+TEST(Cron, BufferAllKeepsThemAllAndRunsOneAfterTheOther) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::BufferAll));
+  world.pass(4h);
+  EXPECT_EQ(world.cron().buffered, 3u);
+  for (std::size_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(world.programs().size(), i + 1);
+    EXPECT_EQ(world.cron().running.size(), 1u);
+    world.finish(world.programs()[i]);
+  }
+  EXPECT_EQ(world.programs().size(), 4u);
+  EXPECT_TRUE(world.cron().running.empty());
+}
+
+TEST(Cron, AllowRunsSideBySide) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::Allow));
+  world.pass(3h);
+  EXPECT_EQ(world.cron().running.size(), 3u);
+}
+
+TEST(Cron, CancelOtherEndsTheRunningOneAndThenRuns) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::CancelOther));
+  world.pass(1h);
+  const EffectId first = world.programs()[0];
+  world.forget();
+
+  world.pass(1h);
+  EXPECT_EQ(world.names(), (Names{"cron:buffered", "cron:cancelled_other"}));
+  ASSERT_EQ(world.started.size(), 1u);
+  EXPECT_EQ(world.started[0].effect.what, (Outer{Kill{first}}));
+
+  // It is told once, and one is enough to follow.
+  world.pass(1h);
+  EXPECT_EQ(world.started.size(), 1u);
+  EXPECT_EQ(world.names().back(), "cron:skipped");
+
+  world.forget();
+  world.finish(first, exited(143));
+  EXPECT_EQ(world.names(), (Names{"cron:ended", "cron:fired"}));
+  EXPECT_EQ(find_in<HasEnded>(world.heard[0])->ending, pipeline::Ending::Cancelled);
+  EXPECT_EQ(world.programs().size(), 1u);
+}
+
+TEST(Cron, AnInstantIsOnTimeForAMinute) {
+  CronWorld world;
+  world.enable(calendar("0 13 * * *", Overlap::Allow, CatchUp::None));
+  world.sleep(1h + 60s);
+  world.input(Tick{});
+  EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
+  world.sleep(24h + 1ms);
+  world.input(Tick{});
+  EXPECT_EQ(world.fired().size(), 1u);
+  EXPECT_EQ(world.names().back(), "cron:missed");
+}
+
+TEST(Cron, AfterDowntimeTheLatestIsRunAndTheRestIsMissed) {
+  CronWorld world;
+  world.enable(calendar("0 * * * *", Overlap::Allow, CatchUp::Latest));
+  world.sleep(5h + 30min);
+  world.input(Tick{});
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:missed", "cron:fired"}));
+  EXPECT_EQ(*find_in<WasMissed>(world.heard[1]),
+            (WasMissed{nightly, utc_at(2024, 5, 1, 13), utc_at(2024, 5, 1, 16)}));
+  EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 17)}));
+}
+
+TEST(Cron, TheWindowIsGoodAtItsLimit) {
+  for (const CatchUp catch_up : {CatchUp::Latest, CatchUp::All}) {
+    for (const Duration late : {Duration{2h}, Duration{2h + 1ms}}) {
+      CronWorld world;
+      world.enable(calendar("0 13 * * *", Overlap::Allow, catch_up, 2h));
+      world.sleep(1h + late);
+      world.input(Tick{});
+      EXPECT_EQ(world.fired().size(), late == 2h ? 1u : 0u);
+      EXPECT_EQ(world.names().back(), late == 2h ? "cron:fired" : "cron:missed");
+    }
+  }
+}
+
+TEST(Cron, AllWithinTheWindowAreRunInOrder) {
+  CronWorld world;
+  world.enable(calendar("0 * * * *", Overlap::Allow, CatchUp::All, 3h));
+  world.sleep(6h);
+  world.input(Tick{});
+  EXPECT_EQ(
+      world.names(),
+      (Names{
+          "cron:enabled", "cron:missed", "cron:fired", "cron:fired", "cron:fired", "cron:fired"}));
+  EXPECT_EQ(*find_in<WasMissed>(world.heard[1]),
+            (WasMissed{nightly, utc_at(2024, 5, 1, 13), utc_at(2024, 5, 1, 14)}));
+  EXPECT_EQ(world.fired(),
+            (std::vector{utc_at(2024, 5, 1, 15),
+                         utc_at(2024, 5, 1, 16),
+                         utc_at(2024, 5, 1, 17),
+                         utc_at(2024, 5, 1, 18)}));
+}
+
+TEST(Cron, ManyThatWereMissedAreRunAPartAStep) {
+  CronWorld world;
+  world.enable(every(1s, Overlap::Allow, CatchUp::All));
+  world.sleep(600s);
+  world.input(Tick{});
+  EXPECT_LE(world.fired().size(), 256u);
+  EXPECT_GE(world.fired().size(), 250u);
+  EXPECT_LE(next_deadline(world.state).engine, world.stamp.now);
+  world.input(Tick{});
+  world.input(Tick{});
+  EXPECT_EQ(world.fired().size(), 600u);
+}
+
+TEST(Cron, YearsOfMinutesAreCaughtUpWithInOneStep) {
+  CronWorld world;
+  world.enable(calendar("* * * * *"));
+  world.sleep(24h * 365 * 3);
+  world.input(Tick{});
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:missed", "cron:fired"}));
+}
+
+TEST(Cron, EnablingTwiceChangesNothing) {
+  CronWorld world;
+  world.enable(every(1h));
+  world.pass(30min);
+  EXPECT_EQ(as<Enabled>(world.enable(every(1h))), (Enabled{utc_at(2024, 5, 1, 13)}));
+  EXPECT_FALSE(world.last.changed);
+}
+
+TEST(Cron, ANewPlanTakesTheOldOnesPlaceAndKeepsTheBeat) {
+  CronWorld world;
+  world.enable(every(1h));
+  world.pass(30min);
+  EXPECT_EQ(as<Enabled>(world.enable(every(1h, Overlap::Allow))),
+            (Enabled{utc_at(2024, 5, 1, 13)}));
+  EXPECT_EQ(as<Enabled>(world.enable(every(2h))), (Enabled{utc_at(2024, 5, 1, 14, 30)}));
+}
+
+TEST(Cron, ANewPlanThatBuffersOneKeepsOne) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::BufferAll));
+  world.pass(4h);
+  world.enable(every(1h, Overlap::BufferOne));
+  EXPECT_EQ(world.cron().buffered, 1u);
+}
+
+TEST(Cron, ADisabledOneFiresNothingAndCatchesUpWithNothing) {
+  CronWorld world;
+  world.enable(calendar("0 * * * *", Overlap::Allow, CatchUp::All));
+  EXPECT_TRUE(is<Ok>(world.ask(Command{Disable{nightly}})));
+  world.pass(5h);
+  world.ask(Command{Disable{nightly}});
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(as<Enabled>(world.enable(calendar("0 * * * *", Overlap::Allow, CatchUp::All))),
+            (Enabled{utc_at(2024, 5, 1, 18)}));
+  world.input(Tick{});
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:disabled", "cron:enabled"}));
+}
+
+TEST(Cron, DisablingForgetsWhatWasBufferedAndLetsTheRunEnd) {
+  CronWorld world;
+  world.enable(every(1h, Overlap::BufferAll));
+  world.pass(3h);
+  world.ask(Command{Disable{nightly}});
+  world.finish(world.programs()[0]);
+  EXPECT_EQ(world.programs().size(), 1u);
+  EXPECT_EQ(world.names().back(), "cron:ended");
+}
+
+TEST(Cron, WhatIsDueComesBeforeItIsDisabled) {
+  CronWorld world;
+  world.enable(every(1h));
+  world.sleep(1h);
+  world.ask(Command{Disable{nightly}});
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired", "cron:disabled"}));
+}
+
+TEST(Cron, ARunByHandObeysOverlapAndMovesNoInstant) {
+  CronWorld world;
+  world.enable(every(1h));
+  EXPECT_TRUE(is<Fired>(world.ask(Command{RunNow{nightly, {}}})));
+  EXPECT_TRUE(is<Skipped>(world.ask(Command{RunNow{nightly, {}}})));
+  world.finish(world.programs()[0]);
+  world.pass(1h);
+  EXPECT_EQ(world.programs().size(), 2u);
+}
+
+TEST(Cron, OneThatIsNotEnabledRunsByThePlanOfTheRequest) {
+  CronWorld world;
+  EXPECT_EQ(as<Refused>(world.ask(Command{RunNow{nightly, {}}})),
+            (Refused{Why::NotFound, "nightly"}));
+  EXPECT_TRUE(
+      is<Fired>(world.ask(Command{RunNow{nightly, plan_of(every(1h, Overlap::BufferOne))}})));
+  EXPECT_EQ(
+      as<Buffered>(world.ask(Command{RunNow{nightly, plan_of(every(1h, Overlap::BufferOne))}})),
+      (Buffered{1}));
+  world.finish(world.programs()[0]);
+  EXPECT_EQ(world.programs().size(), 2u);
+  world.pass(10h);
+  EXPECT_EQ(world.programs().size(), 2u);
+}
+
+TEST(Cron, WhatMakesNoSenseIsRefused) {
+  CronWorld world;
+  const auto why = [&](const CronName& name, Plan plan) {
+    const auto reply = as<Refused>(world.ask(Command{Enable{name, std::move(plan)}}));
+    EXPECT_FALSE(world.last.changed);
+    return reply;
+  };
+  const CronName bad{default_project, "-x"};
+  EXPECT_EQ(why(bad, plan_of(every(1h))), (Refused{Why::BadName, "-x"}));
+  EXPECT_EQ(why(nightly, {}), (Refused{Why::BadValue, "definition"}));
+  EXPECT_EQ(why(nightly, plan_of(every(0s))), (Refused{Why::BadValue, "schedule"}));
+  EXPECT_EQ(why(nightly, plan_of(every(1h, Overlap::Skip, CatchUp::All, -1ms))),
+            (Refused{Why::BadValue, "window"}));
+  Definition nowhere = every(1h);
+  nowhere.zone.before = 100h;
+  EXPECT_EQ(why(nightly, plan_of(nowhere)), (Refused{Why::BadValue, "timezone"}));
+  EXPECT_EQ(as<Refused>(world.ask(Command{Disable{nightly}})), (Refused{Why::NotFound, "nightly"}));
+}
+
+TEST(Cron, TheNextFiresAreShownInOrder) {
+  CronWorld world;
+  world.enable(calendar("0 3 * * *"));
+  EXPECT_EQ(next_fires(world.cron(), world.stamp, 3),
+            (std::vector{utc_at(2024, 5, 2, 3), utc_at(2024, 5, 3, 3), utc_at(2024, 5, 4, 3)}));
+  EXPECT_EQ(next_fires(world.cron(), world.stamp, 1'000'000).size(), 1000u);
+  world.enable(every(90s), other);
+  EXPECT_EQ(next_fires(world.cron(other), world.stamp, 2),
+            (std::vector<Wall>{world.stamp.wall + 90s, world.stamp.wall + 180s}));
+  EXPECT_TRUE(next_fires(Cron{}, world.stamp, 5).empty());
+}
+
+TEST(Cron, TheLongestIntervalAndTheLastYearAreNoTrouble) {
+  CronWorld world;
+  EXPECT_EQ(as<Enabled>(world.enable(every(Duration::max()))), (Enabled{}));
+  world.stamp.wall = Wall::max();
+  EXPECT_EQ(as<Enabled>(world.enable(calendar("* * * * *"), other)), (Enabled{}));
+  world.input(Tick{});
+  world.stamp.wall = Wall::min();
+  world.input(Tick{});
+  EXPECT_TRUE(world.fired().empty());
+}
+
+// Whatever happens to the clocks: no instant is fired or skipped twice, they come in order, and
+// but for `allow` no two runs go on at once.
+RC_GTEST_PROP(Cron, NoInstantIsDoneTwiceWhateverTheClocksDo, ()) {
+  CronWorld world;
+  const Overlap overlap = *rc::gen::element(
+      Overlap::Skip, Overlap::BufferOne, Overlap::BufferAll, Overlap::CancelOther, Overlap::Allow);
+  const CatchUp catch_up = *rc::gen::element(CatchUp::None, CatchUp::Latest, CatchUp::All);
+  const bool by_calendar = *rc::gen::arbitrary<bool>();
+  const Definition definition =
+      by_calendar ? calendar("*/7 * * * *", overlap, catch_up, 1h) : every(7min, overlap, catch_up);
+  world.enable(definition);
+  // Then `cron:fired` tells the instant of the schedule, and not when a run began.
+  const bool by_schedule = by_calendar && (overlap == Overlap::Skip || overlap == Overlap::Allow);
+
+  const int steps = *rc::gen::inRange(1, 30);
+  for (int i = 0; i < steps; ++i) {
+    switch (*rc::gen::inRange(0, 8)) {
+      case 0:
+        world.pass(std::chrono::minutes{*rc::gen::inRange(0, 60)});
+        break;
+      case 1:
+        world.sleep(std::chrono::minutes{*rc::gen::inRange(0, 300)});
+        break;
+      case 2:
+        world.stamp.wall += std::chrono::minutes{*rc::gen::inRange(-300, 300)};
+        break;
+      case 3:
+        world.input(Tick{});
+        break;
+      case 4:
+        if (!world.state.outbox.empty()) world.finish(world.state.outbox.first()->first);
+        break;
+      case 5:
+        if (!by_schedule) world.ask(Command{RunNow{nightly, {}}});
+        break;
+      case 6:
+        world.ask(Command{Disable{nightly}});
+        break;
+      default:
+        world.enable(definition);
+    }
+    if (overlap != Overlap::Allow) RC_ASSERT(world.cron().running.size() <= 1u);
+  }
+  if (by_schedule) {
+    std::vector<Wall> instants;
+    for (const EventBody& body : world.heard) {
+      if (const auto* fired = find_in<HasFired>(body)) instants.push_back(fired->instant);
+      if (const auto* skipped = find_in<WasSkipped>(body)) instants.push_back(skipped->instant);
+      if (const auto* missed = find_in<WasMissed>(body)) instants.push_back(missed->last);
+    }
+    RC_ASSERT(std::adjacent_find(instants.begin(), instants.end(), std::greater_equal{}) ==
+              instants.end());
+  }
+}
+
+}  // namespace
+}  // namespace reeve::cron

@@ -1,0 +1,334 @@
+#include "core/definition.h"
+
+#include "core/event_bus.h"
+#include "core/testing.h"
+#include "core/turn.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reeve::definition {
+namespace {
+
+using namespace reeve::testing;
+
+constexpr ProjectNo other_project{2};
+
+Set set_of(std::string hash) {
+  Set set;
+  set.hash = std::move(hash);
+  set.root = "/home/ana/shop";
+  return set;
+}
+
+World two_projects() {
+  World world;
+  world.ask(project::Command{project::Open{"/home/ana/other", "other"}});
+  world.forget();
+  return world;
+}
+
+reeve::Reply load(World& world, Set set, ProjectNo project = default_project) {
+  return world.ask(definition::Command{Load{project, Boxed<Set>(std::move(set))}});
+}
+
+template <class Verb>
+void within_a_step(World& world, Verb verb) {
+  Turn turn(world.state, world.stamp);
+  verb(turn);
+  world.state = turn.state();
+  for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;
+}
+
+void pinned(World& world, const SetKey& key) {
+  within_a_step(world, [&](Turn& turn) { pin(turn, key); });
+}
+
+void unpinned(World& world, const SetKey& key) {
+  within_a_step(world, [&](Turn& turn) { unpin(turn, key); });
+}
+
+std::vector<std::string> kept(const World& world) {
+  std::vector<std::string> hashes;
+  for (const auto& [key, set] : world.state.definitions.sets) hashes.push_back(key.hash);
+  return hashes;
+}
+
+using Hashes = std::vector<std::string>;
+
+TEST(Definition, WhatIsLoadedIsInForce) {
+  World world;
+  EXPECT_EQ(current(world.state.definitions, default_project), nullptr);
+  Set set = set_of("one");
+  set.pipelines.set("fix", {});
+
+  EXPECT_TRUE(is<Ok>(load(world, set)));
+  ASSERT_TRUE(current(world.state.definitions, default_project));
+  EXPECT_EQ(*current(world.state.definitions, default_project), set);
+  EXPECT_EQ(*find(world.state.definitions, {default_project, "one"}), set);
+  EXPECT_EQ(find(world.state.definitions, {default_project, "two"}), nullptr);
+  EXPECT_EQ(current(world.state.definitions, other_project), nullptr);
+}
+
+TEST(Definition, TheSameHashAgainChangesNothing) {
+  World world;
+  load(world, set_of("one"));
+  const State before = world.state;
+
+  EXPECT_TRUE(is<Ok>(load(world, set_of("one"))));
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(world.state, before);
+}
+
+TEST(Definition, WhatIsNoSetOrOfNobodyIsRefused) {
+  World world;
+  const auto refusal = [&](Load command) {
+    const Refused refused = as<Refused>(world.ask(definition::Command{std::move(command)}));
+    EXPECT_FALSE(world.last.changed);
+    return refused;
+  };
+  const Boxed<Set> good(set_of("one"));
+
+  EXPECT_EQ(refusal({other_project, good}), (Refused{Why::NotFound, "project"}));
+  EXPECT_EQ(refusal({shared_project, good}), (Refused{Why::NotFound, "project"}));
+  EXPECT_EQ(refusal({default_project, {}}), (Refused{Why::BadValue, "set"}));
+  EXPECT_EQ(refusal({default_project, Boxed<Set>(set_of(""))}), (Refused{Why::BadValue, "hash"}));
+  EXPECT_EQ(refusal({default_project, Boxed<Set>(set_of(std::string(201, 'x')))}),
+            (Refused{Why::BadValue, "hash"}));
+}
+
+TEST(Definition, WhatTheLoaderMustNotLetThroughIsRefused) {
+  World world;
+  load(world, set_of("good"));
+  const auto refusal = [&](auto change) {
+    Set set = set_of("bad");
+    change(set);
+    const Refused refused = as<Refused>(load(world, set));
+    EXPECT_FALSE(world.last.changed);
+    EXPECT_EQ(current(world.state.definitions, default_project)->hash, "good");
+    return refused;
+  };
+  const auto dead_to = [](std::string name) {
+    queue::Config config;
+    config.dead_letter = QueueName{default_project, std::move(name)};
+    return config;
+  };
+
+  EXPECT_EQ(refusal([](Set& set) { set.locks.set("-a", {}); }), (Refused{Why::BadName, "-a"}));
+  EXPECT_EQ(refusal([](Set& set) { set.semaphores.set("", {1, {}}); }),
+            (Refused{Why::BadName, ""}));
+  EXPECT_EQ(refusal([](Set& set) { set.semaphores.set("agents", {0, {}}); }),
+            (Refused{Why::BadValue, "agents"}));
+  EXPECT_EQ(refusal([](Set& set) { set.queues.set("..", {}); }), (Refused{Why::BadName, ".."}));
+  EXPECT_EQ(refusal([&](Set& set) { set.queues.set("a", dead_to("-")); }),
+            (Refused{Why::BadName, "-"}));
+  EXPECT_EQ(refusal([&](Set& set) { set.queues.set("b", dead_to("b")); }),
+            (Refused{Why::Loop, "b"}));
+  EXPECT_EQ(refusal([&](Set& set) {
+              set.queues.set("a", dead_to("b"));
+              set.queues.set("b", dead_to("c"));
+              set.queues.set("c", dead_to("b"));
+            }),
+            (Refused{Why::Loop, "a"}));
+  EXPECT_EQ(refusal([](Set& set) { set.hooks.push_back({"a::b", "true"}); }),
+            (Refused{Why::BadValue, "a::b"}));
+  EXPECT_EQ(refusal([](Set& set) { set.notifications.on = {"escalate", ""}; }),
+            (Refused{Why::BadValue, ""}));
+}
+
+// ── Locks ──
+
+TEST(Definition, LocksTakeTheirDefinitionsAndLoseThem) {
+  World world = two_projects();
+  const lock::Config slow{.heartbeat_timeout = 90s, .max_hold = {}};
+  const lock::Config slower{.heartbeat_timeout = 120s, .max_hold = {}};
+  Set first = set_of("one");
+  first.locks.set("main", slow);
+  first.locks.set("docs", slow);
+  load(world, first);
+  load(world, first, other_project);
+
+  Set second = set_of("two");
+  second.locks.set("main", slower);
+  load(world, second);
+
+  PersistentMap<LockName, lock::Config> expected;
+  expected.set({default_project, "main"}, slower);
+  expected.set({other_project, "docs"}, slow);
+  expected.set({other_project, "main"}, slow);
+  EXPECT_EQ(world.state.locks.defined, expected);
+}
+
+// ── Hooks and notifications ──
+
+Set with_hooks(std::string hash, std::vector<std::string> patterns) {
+  Set set = set_of(std::move(hash));
+  for (const std::string& pattern : patterns) set.hooks.push_back({pattern, "echo " + pattern});
+  set.notifications = {{"ci:red"}, "notify-send"};
+  return set;
+}
+
+std::vector<std::string> programs_started(const World& world) {
+  std::vector<std::string> texts;
+  for (const Start& start : world.last.effects) {
+    if (const Shell* shell = std::get_if<Shell>(&start.effect.what)) texts.push_back(shell->text);
+    if (const Notify* notify = std::get_if<Notify>(&start.effect.what)) {
+      texts.push_back(notify->command);
+    }
+  }
+  return texts;
+}
+
+TEST(Definition, HooksRunInTheProjectsFolder) {
+  World world;
+  load(world, with_hooks("one", {"ci:green"}));
+
+  world.ask(EmitCustom{"ci:green", {}});
+  ASSERT_EQ(programs_started(world), (std::vector<std::string>{"echo ci:green"}));
+  const Shell& shell = std::get<Shell>(world.last.effects[0].effect.what);
+  EXPECT_EQ(shell.directory, "/home/ana/shop");
+}
+
+TEST(Definition, NotificationsAreSent) {
+  World world;
+  load(world, with_hooks("one", {}));
+
+  world.ask(EmitCustom{"ci:red", {}});
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"notify-send"}));
+}
+
+TEST(Definition, ANewSetsHooksReplaceTheOldOnes) {
+  World world;
+  load(world, with_hooks("one", {"ci:green", "ci:*"}));
+  load(world, with_hooks("two", {"ci:green"}));
+
+  world.ask(EmitCustom{"ci:green", {}});
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"echo ci:green"}));
+  Set last = set_of("three");
+  load(world, last);
+  EXPECT_EQ(world.state.subscriptions, event_bus::Table{});
+}
+
+TEST(Definition, AnotherProjectsHooksStayEvenIfTheyReadTheSame) {
+  World world = two_projects();
+  load(world, with_hooks("one", {"ci:green"}));
+  load(world, with_hooks("one", {"ci:green"}), other_project);
+  load(world, set_of("two"));
+
+  world.ask(EmitCustom{"ci:red", {}});
+  EXPECT_EQ(programs_started(world), std::vector<std::string>{});
+  world.ask(EmitCustom{"ci:red", {}}, {}, {}, other_project);
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"notify-send"}));
+  world.ask(EmitCustom{"ci:green", {}}, {}, {}, other_project);
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"echo ci:green"}));
+}
+
+// ── What is kept ──
+
+TEST(Definition, TheSetBeforeGoesUnlessSomebodyIsPinnedToIt) {
+  World world;
+  load(world, set_of("one"));
+  load(world, set_of("two"));
+  EXPECT_EQ(kept(world), (Hashes{"two"}));
+
+  pinned(world, {default_project, "two"});
+  load(world, set_of("three"));
+  EXPECT_EQ(kept(world), (Hashes{"three", "two"}));
+}
+
+TEST(Definition, APinnedSetGoesWithTheLastWhoLetsItGo) {
+  World world;
+  const SetKey one{default_project, "one"};
+  load(world, set_of("one"));
+  pinned(world, one);
+  pinned(world, one);
+  load(world, set_of("two"));
+
+  unpinned(world, one);
+  EXPECT_EQ(kept(world), (Hashes{"one", "two"}));
+  unpinned(world, one);
+  EXPECT_EQ(kept(world), (Hashes{"two"}));
+}
+
+TEST(Definition, TheSetInForceStaysWhenNobodyIsPinnedToItAnyMore) {
+  World world;
+  const SetKey one{default_project, "one"};
+  load(world, set_of("one"));
+  pinned(world, one);
+  unpinned(world, one);
+  unpinned(world, one);
+
+  EXPECT_EQ(kept(world), (Hashes{"one"}));
+  EXPECT_EQ(world.state.definitions.sets.find(one)->pins, 0u);
+}
+
+TEST(Definition, ASetThatIsNotThereCannotBePinned) {
+  World world;
+  pinned(world, {default_project, "one"});
+  unpinned(world, {default_project, "one"});
+
+  EXPECT_EQ(world.state.definitions, Table{});
+}
+
+TEST(Definition, APinnedSetThatComesBackKeepsItsPins) {
+  World world;
+  const SetKey one{default_project, "one"};
+  load(world, set_of("one"));
+  pinned(world, one);
+  load(world, set_of("two"));
+  load(world, set_of("one"));
+
+  EXPECT_EQ(kept(world), (Hashes{"one"}));
+  EXPECT_EQ(world.state.definitions.sets.find(one)->pins, 1u);
+  EXPECT_EQ(current(world.state.definitions, default_project)->hash, "one");
+}
+
+// Loaded, pinned and let go in any order: exactly the sets that are in force or pinned are there,
+// and exactly the hooks of those in force are subscribed. (A model beside it says which.)
+RC_GTEST_PROP(Definition, KeepsExactlyWhatIsInForceOrPinned, ()) {
+  World world = two_projects();
+  std::map<ProjectNo, std::string> in_force;
+  std::map<SetKey, std::uint64_t> pins;
+  const int inputs = *rc::gen::inRange(0, 40);
+  for (int i = 0; i < inputs; ++i) {
+    const ProjectNo project = *rc::gen::element(default_project, other_project);
+    const std::string hash = *rc::gen::element<std::string>("a", "b", "c");
+    const SetKey key{project, hash};
+    const bool is_there = in_force[project] == hash || pins[key] > 0;
+    switch (*rc::gen::inRange(0, 3)) {
+      case 0:
+        load(world, with_hooks(hash, {"ci:" + hash}), project);
+        in_force[project] = hash;
+        break;
+      case 1:
+        pinned(world, key);
+        if (is_there) ++pins[key];
+        break;
+      default:
+        unpinned(world, key);
+        if (pins[key] > 0) --pins[key];
+        break;
+    }
+    event_bus::Table subscriptions;
+    for (const ProjectNo each : {default_project, other_project}) {
+      for (const std::string name : {"a", "b", "c"}) {
+        const Set* found = find(world.state.definitions, {each, name});
+        RC_ASSERT((found != nullptr) == (in_force[each] == name || pins[{each, name}] > 0));
+        if (in_force[each] != name) continue;
+        RC_ASSERT(current(world.state.definitions, each) == found);
+        for (const auto& one : subscriptions_of(each, *found)) {
+          event_bus::subscribe(subscriptions, one);
+        }
+      }
+    }
+    RC_ASSERT(world.state.subscriptions == subscriptions);
+  }
+}
+
+}  // namespace
+}  // namespace reeve::definition

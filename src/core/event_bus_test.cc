@@ -1,0 +1,97 @@
+#include "core/event_bus.h"
+
+#include "core/event.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::event_bus {
+namespace {
+
+const WorkerName merger{default_project, "merger"};
+constexpr ProjectNo other_project{7};
+
+Event green(ProjectNo project = default_project) {
+  return {1, 0, {}, project, Custom{{"ci", "main", "green"}, {{"branch", "main"}}}};
+}
+
+Table with(Subscriber who, const char* pattern, ProjectNo project = default_project) {
+  Table table;
+  subscribe(table, {std::move(who), project, parse_pattern(pattern)});
+  return table;
+}
+
+TEST(EventBus, AWorkerThatWaitsForAnEventIsWoken) {
+  EXPECT_EQ(route(with(Worker{merger}, "ci:green"), green()),
+            (Effects{{Inner{WakeWorker{merger}}}}));
+}
+
+TEST(EventBus, AGuardIsWokenForTheEntryThatSubscribed) {
+  EXPECT_EQ(route(with(Guard{PipelineId{4}, 2, "ready"}, "ci:main:green"), green()),
+            (Effects{{Inner{WakeGuard{PipelineId{4}, 2, "ready"}}}}));
+}
+
+TEST(EventBus, AnEventThatNobodyWantsCausesNothing) {
+  EXPECT_TRUE(route(with(Worker{merger}, "ci:red"), green()).empty());
+  EXPECT_TRUE(route(Table{}, green()).empty());
+}
+
+TEST(EventBus, WildcardsFindTheirEventsToo) {
+  EXPECT_EQ(route(with(Worker{merger}, "*:green"), green()).size(), 1u);
+  EXPECT_EQ(route(with(Worker{merger}, "**"), green()).size(), 1u);
+}
+
+TEST(EventBus, AProjectHearsItsOwnEventsAndThoseThatAreEverybodys) {
+  const Table table = with(Worker{merger}, "ci:green");
+  EXPECT_TRUE(route(table, green(other_project)).empty());
+  EXPECT_EQ(route(table, green(shared_project)).size(), 1u);
+  EXPECT_EQ(route(with(Worker{merger}, "ci:green", shared_project), green(other_project)).size(),
+            1u);
+}
+
+TEST(EventBus, AHookRunsWithTheFieldsOfItsEvent) {
+  const Effects effects = route(with(Hook{"echo \"${id}\"", "/project"}, "ci:**"), green());
+
+  ASSERT_EQ(effects.size(), 1u);
+  const Outgoing& outgoing = std::get<Outgoing>(effects[0].value);
+  const Shell& shell = std::get<Shell>(outgoing.what);
+  EXPECT_EQ(shell.text, "echo \"${id}\"");
+  EXPECT_EQ(shell.directory, "/project");
+  EXPECT_EQ(shell.variables, (Variables{{"id", "main"},
+                                        {"noun", "ci"},
+                                        {"verb", "green"},
+                                        {"branch", "main"}}));
+  EXPECT_EQ(outgoing.to, Address{ToNobody{}});
+}
+
+TEST(EventBus, ANotificationCarriesItsEvent) {
+  const Effects effects = route(with(Notification{"notify-send"}, "ci:green"), green());
+
+  ASSERT_EQ(effects.size(), 1u);
+  const Notify& notify = std::get<Notify>(std::get<Outgoing>(effects[0].value).what);
+  EXPECT_EQ(notify.title, "ci:green");
+  EXPECT_EQ(notify.message, "main");
+  EXPECT_EQ(notify.command, "notify-send");
+  EXPECT_EQ(notify.about, std::vector<Event>{green()});
+}
+
+TEST(EventBus, WhoSubscribesTwiceToTheSameIsWokenOnce) {
+  Table table = with(Worker{merger}, "ci:green");
+  subscribe(table, {Worker{merger}, default_project, parse_pattern("ci:green")});
+
+  EXPECT_EQ(route(table, green()).size(), 1u);
+}
+
+TEST(EventBus, WhoUnsubscribesHearsNothingMoreAndTheOthersStill) {
+  Table table = with(Worker{merger}, "ci:green");
+  subscribe(table, {Worker{merger}, default_project, parse_pattern("ci:red")});
+  subscribe(table, {Worker{{default_project, "other"}}, default_project, parse_pattern("ci:**")});
+
+  unsubscribe_all(table, Worker{merger});
+
+  EXPECT_EQ(route(table, green()),
+            (Effects{{Inner{WakeWorker{{default_project, "other"}}}}}));
+  EXPECT_EQ(table.by_noun.size(), 1u);
+}
+
+}  // namespace
+}  // namespace reeve::event_bus

@@ -1,0 +1,220 @@
+#include "base/match.h"
+#include "core/limits.h"
+#include "core/names.h"
+#include "core/pipeline_course.h"
+
+// What people and steps say to a pipeline.
+namespace reeve::pipeline {
+namespace {
+
+reeve::Reply unknown(PipelineId id) { return refused(Why::NotFound, to_text(id)); }
+
+reeve::Reply start(Turn& turn, const Start& command) {
+  const std::string* hash = turn.state().definitions.current.find(turn.project());
+  if (!hash) return refused(Why::NotFound, command.name);
+  const auto started = begin(
+      turn,
+      {{turn.project(), *hash}, command.name, command.inputs, command.environment, ByClient{}});
+  if (const Refused* why = std::get_if<Refused>(&started)) return {*why};
+  return {Reply{Started{std::get<PipelineId>(started)}}};
+}
+
+// Why a failed pipeline may not go on, or nothing.
+std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bool force) {
+  const Failed* failed = std::get_if<Failed>(&pipeline.state);
+  if (!failed) return Refused{Why::NotAllowed, to_text(pipeline.id) + " has ended"};
+  if (!failed->recoverable && !force) {
+    return Refused{Why::NotAllowed, to_text(pipeline.id) + " is not recoverable"};
+  }
+  return match(
+      pipeline.origin->starter,
+      [](const ByClient&) -> std::optional<Refused> { return std::nullopt; },
+      [&](const ByWorker& by) -> std::optional<Refused> {
+        // Two pipelines with one item would do the work twice.
+        const queue::Item* item = turn.state().queues.items.find(by.item);
+        const bool ours = item && item->state == queue::ItemState::Processing && item->rest &&
+                          item->rest->claim && item->rest->claim->token == by.claim;
+        if (ours) return std::nullopt;
+        return Refused{Why::NotAllowed, to_text(by.item) + " is no longer its item"};
+      },
+      [](const ByCron&) -> std::optional<Refused> { return std::nullopt; },
+      [](const ByParent& by) -> std::optional<Refused> {
+        // It was told how this one ended, and counted it.
+        return Refused{Why::NotAllowed, "a child of " + to_text(by.pipeline)};
+      });
+}
+
+reeve::Reply retry(Turn& turn, const Retry& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  if (is_over(*pipeline)) {
+    if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
+    reopen(turn, id);
+  } else {
+    const bool waits =
+        std::holds_alternative<Idle>(pipeline->course) &&
+        (is_blocked_by(*pipeline, Reason::Decision) || is_blocked_by(*pipeline, Reason::Backoff));
+    if (!waits) return refused(Why::NotAllowed, to_text(id) + " has not failed");
+    retire_question(turn, id);
+    turn.arm(Due{id, Timer::Backoff}, std::nullopt);
+  }
+  moved(turn, id, move::Retry{command.force});
+  enter(turn, id);
+  return {Ok{}};
+}
+
+reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  const Plan plan = plan_of(turn, *pipeline);
+  if (!plan.pipeline || !phase_named(*plan.pipeline, command.phase)) {
+    return refused(Why::NotFound, command.phase);
+  }
+  if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
+  reopen(turn, id);
+  moved(turn, id, move::Jump{command.phase});
+  enter(turn, id);
+  return {Ok{}};
+}
+
+reeve::Reply transition_to(Turn& turn, const Transition& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
+  const Plan plan = plan_of(turn, *pipeline);
+  if (!plan.pipeline || !phase_named(*plan.pipeline, command.phase)) {
+    return refused(Why::NotFound, command.phase);
+  }
+  if (std::holds_alternative<Leaving>(pipeline->course)) {
+    return refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase");
+  }
+  wind_down(turn, id, JumpTo{command.phase});
+  return {Ok{}};
+}
+
+reeve::Reply unblock(Turn& turn, const Unblock& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  const Blocked* blocked = std::get_if<Blocked>(&pipeline->state);
+  if (!blocked) return refused(Why::NotAllowed, to_text(id) + " is not blocked");
+  switch (blocked->reason) {
+    case Reason::Dependency:
+      stop_waiting(turn, id);
+      break;
+    case Reason::Paused:
+      edit(turn, id).paused = false;
+      break;
+    case Reason::Backoff:
+      turn.arm(Due{id, Timer::Backoff}, std::nullopt);
+      break;
+    case Reason::Guard:
+      poke_guard(turn, id);
+      return {Ok{}};
+    case Reason::Lock:
+    case Reason::Semaphore:
+    case Reason::Decision:
+      return refused(Why::NotAllowed, to_text(id));
+  }
+  moved(turn, id, move::Unblock{});
+  enter(turn, id);
+  return {Ok{}};
+}
+
+// Whether the action of its phase has begun.
+bool has_begun(const Pipeline& pipeline) {
+  return match(
+      pipeline.course,
+      [](const Idle&) { return false; },
+      [](const Entering&) { return false; },
+      [](const Preparing&) { return false; },
+      [](const Guarding& at) { return at.which == Which::Post; },
+      [](const Acquiring&) { return false; },
+      [](const Acting&) { return true; },
+      [](const Leaving&) { return true; });
+}
+
+reeve::Reply pause(Turn& turn, const Pause& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
+  if (pipeline->verdict) return refused(Why::NotAllowed, to_text(id) + " is cleaning up");
+  if (pipeline->paused) return {Ok{}};
+  const bool withdraw = !has_begun(*pipeline) && !std::holds_alternative<Idle>(pipeline->course);
+  edit(turn, id).paused = true;
+  if (withdraw) wind_down(turn, id, BePaused{});
+  return {Ok{}};
+}
+
+reeve::Reply go_on(Turn& turn, const Continue& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  if (!pipeline->paused) return {Ok{}};
+  edit(turn, id).paused = false;
+  if (is_blocked_by(*find(turn, id), Reason::Paused)) {
+    moved(turn, id, move::Unblock{});
+    enter(turn, id);
+  }
+  return {Ok{}};
+}
+
+reeve::Reply finish(Turn& turn, const Finish& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  const Acting* acting = std::get_if<Acting>(&pipeline->course);
+  if (!acting || !std::holds_alternative<ShellRun>(acting->what)) {
+    return refused(Why::NotAllowed, to_text(id) + " runs no step");
+  }
+  Word word;
+  if (command.error) word.error = command.error->empty() ? "failed" : cut(*command.error);
+  std::get<ShellRun>(std::get<Acting>(edit(turn, id).course).what).word = std::move(word);
+  return {Ok{}};
+}
+
+}  // namespace
+
+reeve::Reply apply(Turn& turn, const Command& command) {
+  return match(
+      command,
+      [&](const Start& c) { return start(turn, c); },
+      [&](const Cancel& c) -> reeve::Reply {
+        if (!find(turn, c.pipeline)) return unknown(c.pipeline);
+        cancel(turn, c.pipeline);
+        return {Ok{}};
+      },
+      [&](const Retry& c) { return retry(turn, c); },
+      [&](const ResumeFrom& c) { return resume_from(turn, c); },
+      [&](const Transition& c) { return transition_to(turn, c); },
+      [&](const Unblock& c) { return unblock(turn, c); },
+      [&](const AddCheckpoint& c) -> reeve::Reply {
+        const Pipeline* pipeline = find(turn, c.pipeline);
+        if (!pipeline) return unknown(c.pipeline);
+        if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(c.pipeline) + " has ended");
+        checkpoint(turn, c.pipeline, c.message);
+        return {Ok{}};
+      },
+      [&](const Pause& c) { return pause(turn, c); },
+      [&](const Continue& c) { return go_on(turn, c); },
+      [&](const Finish& c) { return finish(turn, c); });
+}
+
+void checkpoint(Turn& turn, PipelineId id, const std::string& message) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || is_over(*pipeline)) return;
+  const std::uint64_t number = ++edit(turn, id).checkpoints;
+  const Checkpoint made{phase_of(*find(turn, id)), std::string(cut(message)), turn.now()};
+  Table& table = turn.change().pipelines;
+  table.checkpoints.set({id, number}, made);
+  if (number > limits::checkpoints_kept) {
+    table.checkpoints.erase({id, number - limits::checkpoints_kept});
+  }
+  turn.emit(find(turn, id)->project, MadeCheckpoint{id, made.phase, made.message});
+}
+
+}  // namespace reeve::pipeline

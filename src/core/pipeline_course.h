@@ -1,0 +1,144 @@
+#pragma once
+
+#include "core/effect.h"
+#include "core/interpolate.h"
+#include "core/pipeline.h"
+#include "core/turn.h"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+// How the parts of core/pipeline call each other; nobody else includes this. A function that
+// takes (turn, id) is about a pipeline that exists, and may leave it in any state: whoever calls
+// it looks again instead of holding on to what he saw before.
+namespace reeve::pipeline {
+
+// ── Looking, and moving ──
+
+const Pipeline* find(const Turn& turn, PipelineId id);
+Pipeline& edit(Turn& turn, PipelineId id);
+
+// Moves it by the table and announces that; false: no change.
+bool moved(Turn& turn, PipelineId id, const Move& move);
+
+// The runbook it is pinned to. Any of these may be null: a state is never trusted to be whole.
+struct Plan {
+  const definition::Set* set = nullptr;
+  const definition::Pipeline* pipeline = nullptr;
+  const definition::Phase* phase = nullptr;
+};
+Plan plan_of(const Turn& turn, const Pipeline& pipeline);
+
+bool is_blocked_by(const Pipeline& pipeline, Reason reason);
+
+// Has it attend to what was noted for it, or to what the step has no room for, with the next tick.
+void attend_soon(Turn& turn, PipelineId id);
+
+// ── Values (pipeline_values.cc) ──
+
+// Inputs, built-in names, outputs: in this order, so that an input hides a built-in name.
+Variables variables_of(const Turn& turn, const Pipeline& pipeline);
+
+// Fills in texts. After the first unknown name all there is to know is which one it was.
+class Filler {
+ public:
+  Filler(const Turn& turn, const Pipeline& pipeline) : Filler(variables_of(turn, pipeline)) {}
+  explicit Filler(Variables variables) : variables_(std::move(variables)) {}
+
+  std::string operator()(std::string_view text);
+  definition::Map operator()(const definition::Map& map);
+
+  const Variables& variables() const { return variables_; }
+  void add(std::string name, std::string value);
+  const std::optional<std::string>& unknown() const { return unknown_; }
+
+ private:
+  Variables variables_;
+  std::optional<std::string> unknown_;
+};
+
+Failure unknown_name(const Filler& fill);
+
+// What the environment of its steps is made of, later ones over earlier ones.
+Variables environment_of(const Turn& turn,
+                         const Pipeline& pipeline,
+                         const Plan& plan,
+                         Filler& fill);
+std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill);
+Shell shell_of(const Turn& turn,
+               const Pipeline& pipeline,
+               const Plan& plan,
+               Filler& fill,
+               std::string text,
+               std::string label);
+
+// What a value may be that travels in the environment: at most 100 KiB, without NUL.
+bool is_good_value(std::string_view value);
+
+// Keeps what a phase published; all of it, or says what is wrong with it.
+std::optional<Failure> publish(Turn& turn,
+                               PipelineId id,
+                               const std::string& phase,
+                               const definition::Map& values);
+
+// `main` of this project, `//main` of all of them.
+template <class Name>
+Name scoped_name(ProjectNo project, std::string_view text) {
+  if (text.starts_with("//")) return {shared_project, std::string(text.substr(2))};
+  return {project, std::string(text)};
+}
+
+// ── The course of a phase, in its order ──
+
+void enter(Turn& turn, PipelineId id);
+void watch(Turn& turn, PipelineId id);    // the guard whose turn it is, or what follows them
+void acquire(Turn& turn, PipelineId id);  // locks and slots
+void act(Turn& turn, PipelineId id);
+void acted(Turn& turn, PipelineId id);
+void complete_phase(Turn& turn, PipelineId id);
+
+void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome);
+void guard_due(Turn& turn, PipelineId id);
+void poke_guard(Turn& turn, PipelineId id);  // checks it now
+void prepared(Turn& turn, PipelineId id, const Outcome& outcome);
+void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome);
+void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome);
+void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome);
+
+void act_by_children(Turn& turn, PipelineId id);
+void attend_children(Turn& turn, PipelineId id);
+void cancel_children(Turn& turn, PipelineId id);
+void child_began(Turn& turn, PipelineId child, const ByParent& by);
+void child_ended(
+    Turn& turn, PipelineId child, const ByParent& by, Ending ending, const std::string& error);
+
+// ── Ways out ──
+
+// Nothing of the phase runs any more: what it held is given back, and nobody waits for it.
+void leave_phase(Turn& turn, PipelineId id);
+void give_back(Turn& turn, PipelineId id);
+void unwatch(Turn& turn, PipelineId id);
+
+void fail_phase(Turn& turn, PipelineId id, Failure failure);
+
+// Ends what runs; once that was observed, takes the exit.
+void wind_down(Turn& turn, PipelineId id, Exit exit);
+void take_exit(Turn& turn, PipelineId id);  // of one that is leaving
+void take(Turn& turn, PipelineId id, Exit exit);
+void be_cancelled(Turn& turn, PipelineId id);
+void stop_waiting(Turn& turn, PipelineId id);  // for its dependencies
+void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome);
+void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice);
+void retire_question(Turn& turn, PipelineId id);
+
+// Ends it as the verdict says, or as failed.
+void conclude(Turn& turn, PipelineId id, Failed failed);
+
+// It has just become Done, Failed or Cancelled.
+void settle_end(Turn& turn, PipelineId id);
+void tell_dependants(Turn& turn, PipelineId id);
+void reopen(Turn& turn, PipelineId id);
+void forget(Turn& turn, PipelineId id);
+
+}  // namespace reeve::pipeline

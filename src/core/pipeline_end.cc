@@ -1,0 +1,136 @@
+#include "base/match.h"
+#include "core/cron.h"
+#include "core/limits.h"
+#include "core/pipeline_course.h"
+#include "core/worker.h"
+
+// The end of a pipeline: who is told, and how long it is remembered.
+namespace reeve::pipeline {
+namespace {
+
+void tell_starter(Turn& turn, const Pipeline& pipeline) {
+  const Failed* failed = std::get_if<Failed>(&pipeline.state);
+  const Ending ending = failed                                         ? Ending::Failed
+                        : std::holds_alternative<Done>(pipeline.state) ? Ending::Done
+                                                                       : Ending::Cancelled;
+  const std::string error = failed ? failed->error : "";
+  const PipelineId id = pipeline.id;
+  // A copy: whoever is told may start the next one.
+  const Starter starter = pipeline.origin->starter;
+  match(
+      starter,
+      [](const ByClient&) {},
+      [&](const ByWorker& by) { worker::pipeline_ended(turn, by, id, ending, error); },
+      [&](const ByCron& by) { cron::pipeline_ended(turn, by.cron, id, ending); },
+      [&](const ByParent& by) { child_ended(turn, id, by, ending, error); });
+}
+
+void count_ended(Turn& turn, const Pipeline& pipeline, bool more) {
+  std::uint64_t& count = turn.change().pipelines.ended_counts.edit_or_insert(pipeline.project);
+  count = more ? count + 1 : count - 1;
+  if (count == 0) turn.change().pipelines.ended_counts.erase(ProjectNo(pipeline.project));
+}
+
+bool is_awaited(const Turn& turn, PipelineId id) {
+  const auto& awaited = turn.state().pipelines.awaited;
+  const auto at = awaited.lower_bound({id, {}});
+  return at != awaited.end() && (*at).dependency == id;
+}
+
+// Over the number that is kept, the oldest goes; but not one that somebody still waits for.
+void forget_oldest(Turn& turn, ProjectNo project) {
+  const Table& table = turn.state().pipelines;
+  const std::uint64_t* count = table.ended_counts.find(project);
+  if (!count || *count <= limits::finished_kept) return;
+  for (auto at = table.ended.lower_bound({project, {}, {}}); at != table.ended.end(); ++at) {
+    if ((*at).project != project || !turn.may_touch()) return;
+    turn.touch();
+    if (is_awaited(turn, (*at).pipeline)) continue;
+    turn.arm(Due{(*at).pipeline, Timer::Forget}, turn.now());
+    return;
+  }
+}
+
+// Up to the room there is in the step; true when nothing is left.
+template <class Map, class Key>
+bool erase_all(Turn& turn, Map& map, const Key& from, PipelineId id) {
+  while (true) {
+    const auto at = map.lower_bound(from);
+    if (at == map.end() || (*at).first.pipeline != id) return true;
+    if (!turn.may_touch()) return false;
+    turn.touch();
+    const Key key = (*at).first;
+    map.erase(key);
+  }
+}
+
+}  // namespace
+
+void settle_end(Turn& turn, PipelineId id) {
+  leave_phase(turn, id);
+  stop_waiting(turn, id);
+  Pipeline& pipeline = edit(turn, id);
+  pipeline.ended_at = turn.now();
+  pipeline.verdict.reset();
+  pipeline.paused = false;
+  Table& table = turn.change().pipelines;
+  --table.open;
+  table.ended.insert({find(turn, id)->project, turn.now(), id});
+  count_ended(turn, *find(turn, id), true);
+  turn.arm(Due{id, Timer::Attend}, std::nullopt);
+  turn.arm(Due{id, Timer::Forget}, saturating_add(turn.now(), limits::finished_kept_for));
+  forget_oldest(turn, find(turn, id)->project);
+  // One that failed may be tried again, and then with the runbook it knows.
+  if (!std::holds_alternative<Failed>(find(turn, id)->state)) {
+    const definition::SetKey set = find(turn, id)->origin->set;
+    definition::unpin(turn, set);
+  }
+  if (std::holds_alternative<Done>(find(turn, id)->state) && is_awaited(turn, id)) {
+    attend_soon(turn, id);
+  }
+  tell_starter(turn, *find(turn, id));
+}
+
+void tell_dependants(Turn& turn, PipelineId id) {
+  while (is_awaited(turn, id)) {
+    if (!turn.may_touch()) return attend_soon(turn, id);
+    turn.touch();
+    Table& table = turn.change().pipelines;
+    const Awaited pair = *table.awaited.lower_bound({id, {}});
+    table.awaited.erase(pair);
+    std::erase(edit(turn, pair.dependant).after, id);
+    if (find(turn, pair.dependant)->after.empty()) attend_soon(turn, pair.dependant);
+  }
+}
+
+// A failed one is open again.
+void reopen(Turn& turn, PipelineId id) {
+  const Pipeline pipeline = *find(turn, id);
+  turn.change().pipelines.ended.erase({pipeline.project, *pipeline.ended_at, id});
+  count_ended(turn, pipeline, false);
+  turn.arm(Due{id, Timer::Forget}, std::nullopt);
+  ++turn.change().pipelines.open;
+  edit(turn, id).ended_at.reset();
+}
+
+void forget(Turn& turn, PipelineId id) {
+  const Pipeline pipeline = *find(turn, id);
+  if (!pipeline.ended_at) return;
+  if (is_awaited(turn, id)) {
+    turn.arm(Due{id, Timer::Forget}, saturating_add(turn.now(), limits::finished_kept_for));
+    return;
+  }
+  const bool empty = erase_all(turn, turn.change().pipelines.outputs, OutputKey{id, "", ""}, id) &&
+                     erase_all(turn, turn.change().pipelines.checkpoints, CheckpointKey{id, 0}, id);
+  if (!empty) {
+    turn.arm(Due{id, Timer::Forget}, turn.now());
+    return;
+  }
+  turn.change().pipelines.ended.erase({pipeline.project, *pipeline.ended_at, id});
+  count_ended(turn, pipeline, false);
+  turn.change().pipelines.pipelines.erase(id);
+  turn.arm(Due{id, Timer::Attend}, std::nullopt);
+  if (std::holds_alternative<Failed>(pipeline.state)) definition::unpin(turn, pipeline.origin->set);
+}
+
+}  // namespace reeve::pipeline

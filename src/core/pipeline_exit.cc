@@ -1,0 +1,162 @@
+#include "base/match.h"
+#include "core/pipeline_course.h"
+#include "core/task.h"
+
+// A phase is cut short: what runs is ended, its end observed, and then the exit taken for which
+// that was done. Nothing is released, and nothing else begun, before.
+namespace reeve::pipeline {
+namespace {
+
+using Still = decltype(Leaving::still);
+
+// What of it runs outside, or nothing.
+std::optional<Still> running(const Pipeline& pipeline) {
+  return match(
+      pipeline.course,
+      [](const Idle&) -> std::optional<Still> { return std::nullopt; },
+      [](const Entering&) -> std::optional<Still> { return std::nullopt; },
+      [](const Preparing& at) -> std::optional<Still> { return at.effect; },
+      [](const Guarding& at) -> std::optional<Still> {
+        if (at.check) return *at.check;
+        return std::nullopt;
+      },
+      [](const Acquiring&) -> std::optional<Still> { return std::nullopt; },
+      [](const Acting& at) -> std::optional<Still> {
+        return match(
+            at.what,
+            [](const ShellRun& run) -> Still { return run.effect; },
+            [](const AgentRun& run) -> Still { return run.work; },
+            [](const StrategyRun& run) -> Still {
+              return match(
+                  run.running,
+                  [](const EffectId& effect) -> Still { return effect; },
+                  [](const WorkId& work) -> Still { return work; });
+            },
+            [](const Children& children) -> Still { return children; });
+      },
+      [](const Leaving& at) -> std::optional<Still> { return at.still; });
+}
+
+void kill(Turn& turn, PipelineId id, EffectId target) {
+  turn.start(Kill{target}, Address{id, find(turn, id)->entry, true});
+}
+
+}  // namespace
+
+void wind_down(Turn& turn, PipelineId id, Exit exit) {
+  const Pipeline& pipeline = *find(turn, id);
+  if (const Leaving* leaving = std::get_if<Leaving>(&pipeline.course)) {
+    // It is on its way out. Of two reasons the first counts, but cancelling counts over all.
+    if (std::holds_alternative<BeCancelled>(exit) && leaving->exit != exit) {
+      std::get<Leaving>(edit(turn, id).course).exit = std::move(exit);
+    }
+    return;
+  }
+  const std::optional<Still> still = running(pipeline);
+  if (!still) {
+    // As if observed: the exit looks at the course that was left.
+    return take(turn, id, std::move(exit));
+  }
+  // A worktree that is being made is waited for: it takes a minute at most, and half a one
+  // would be in the way of the next.
+  const bool wait_only = std::holds_alternative<Preparing>(pipeline.course);
+  unwatch(turn, id);
+  retire_question(turn, id);
+  turn.arm(Due{id, Timer::Timeout}, std::nullopt);
+  edit(turn, id).course = Leaving{std::move(exit), *still, false};
+  match(
+      *still,
+      [&](const EffectId& effect) {
+        if (!wait_only) kill(turn, id, effect);
+      },
+      [&](const WorkId& work) { task::cancel(turn, work); },
+      [&](const Children&) { cancel_children(turn, id); });
+}
+
+void take_exit(Turn& turn, PipelineId id) {
+  Exit exit = std::get<Leaving>(find(turn, id)->course).exit;
+  retire_question(turn, id);
+  take(turn, id, std::move(exit));
+}
+
+void take(Turn& turn, PipelineId id, Exit exit) {
+  match(
+      std::move(exit),
+      [&](GoOn&&) {
+        moved(turn, id, move::Unblock{});
+        acted(turn, id);
+      },
+      [&](FailWith&& fail) { fail_phase(turn, id, std::move(fail.failure)); },
+      [&](BeCancelled&&) { be_cancelled(turn, id); },
+      [&](BePaused&&) {
+        leave_phase(turn, id);
+        moved(turn, id, move::Block{Reason::Paused});
+      },
+      [&](JumpTo&& jump) {
+        leave_phase(turn, id);
+        stop_waiting(turn, id);
+        edit(turn, id).verdict.reset();
+        moved(turn, id, move::Jump{std::move(jump.phase)});
+        enter(turn, id);
+      });
+}
+
+// on_cancel runs once, and only if there is anything to clean up after.
+void be_cancelled(Turn& turn, PipelineId id) {
+  leave_phase(turn, id);
+  stop_waiting(turn, id);
+  const Pipeline& pipeline = *find(turn, id);
+  const Plan plan = plan_of(turn, pipeline);
+  const bool cleaning = pipeline.verdict && pipeline.verdict->ending == Ending::Cancelled;
+  const bool begun = pipeline.entry > 0;
+  const std::string on_cancel = plan.pipeline ? plan.pipeline->on_cancel : "";
+  if (!cleaning && begun && !on_cancel.empty() && phase_named(*plan.pipeline, on_cancel)) {
+    edit(turn, id).verdict = Verdict{Ending::Cancelled, {}};
+    moved(turn, id, move::Jump{on_cancel});
+    return enter(turn, id);
+  }
+  moved(turn, id, move::Cancel{});
+  settle_end(turn, id);
+}
+
+void cancel(Turn& turn, PipelineId id) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || is_over(*pipeline)) return;
+  if (pipeline->paused) edit(turn, id).paused = false;
+  wind_down(turn, id, BeCancelled{});
+}
+
+// ── What cannot be seen dead ──
+
+void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
+  const Pipeline& pipeline = *find(turn, id);
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
+  // Seen dead: the outcome of what was killed says so too, and is what counts.
+  if (!leaving || leaving->asked || outcome.ended == Ended::Done) return;
+  if (!std::holds_alternative<EffectId>(leaving->still)) return;
+  decision::Question question;
+  question.project = pipeline.project;
+  question.owner = decision::PhaseOwner{id, pipeline.entry};
+  question.cause = decision::Cause::ProcessUnobserved;
+  question.question = "a process of phase " + phase_of(pipeline) + " of " + to_text(id) +
+                      " cannot be seen to have ended";
+  question.context = outcome.error;
+  std::get<Leaving>(edit(turn, id).course).asked = true;
+  moved(turn, id, move::Block{Reason::Decision});
+  decision::open(turn, std::move(question));
+}
+
+void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice) {
+  const Leaving leaving = std::get<Leaving>(find(turn, id)->course);
+  if (choice == decision::Choice::LookAgain) {
+    moved(turn, id, move::Unblock{});
+    std::get<Leaving>(edit(turn, id).course).asked = false;
+    kill(turn, id, std::get<EffectId>(leaving.still));
+  }
+  if (choice == decision::Choice::ReleaseAnyway) {
+    moved(turn, id, move::Unblock{});
+    take(turn, id, leaving.exit);
+  }
+}
+
+}  // namespace reeve::pipeline

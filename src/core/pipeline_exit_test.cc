@@ -1,0 +1,345 @@
+#include "core/pipeline_kit.h"
+
+#include <gtest/gtest.h>
+
+// The ways out of a phase that were not planned, and what people say to a pipeline.
+namespace reeve::pipeline {
+namespace {
+
+using namespace reeve::pipeline::testing;
+using decision::Choice;
+
+EffectId the_kill(const Play& play) {
+  const std::vector<EffectId> kills = play.all_under_way<Kill>();
+  EXPECT_EQ(kills.size(), 1u);
+  return kills.empty() ? EffectId{} : kills.front();
+}
+
+// ── Cancel ──
+
+TEST(PipelineExit, CancellingEndsTheProcessAndWaitsUntilThatWasObserved) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+
+  play.ask(Cancel{id});
+  EXPECT_EQ(play.under_way_as<Kill>(the_kill(play)).target, (decltype(Kill::target){step}));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.finish(the_kill(play));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.finish(step, exit_code(143));
+
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+  EXPECT_EQ(play.names().back(), "pipeline:cancelled");
+  EXPECT_EQ(play.count("pipeline:phase_failed"), 0u);
+}
+
+TEST(PipelineExit, OneKillIsEnough) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.ask(Cancel{id});
+  play.ask(Cancel{id});
+  EXPECT_FALSE(play.last.changed);
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+}
+
+TEST(PipelineExit, OnCancelRunsAfterTheEndWasObserved) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup"), shell("more")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"cleanup", 1}}));
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineExit, OnCancelThatFailsIsCancelledAllTheSame) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(step, exit_code(143));
+  play.fails();
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineExit, ASecondCancelLeavesOnCancelToo) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(step, exit_code(143));
+  const EffectId cleanup = play.step();
+  play.ask(Cancel{id});
+  play.finish(cleanup, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineExit, CancellingATerminalPipelineIsNothing) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.ask(Cancel{id});
+  EXPECT_FALSE(play.last.changed);
+  EXPECT_EQ(play.state_of(id), Status{Done{}});
+}
+
+TEST(PipelineExit, CancellingOneThatWaitsIsDoneAtOnce) {
+  definition::Phase build = shell("build");
+  build.retry = {1, 30s};
+  Play play({build});
+  const PipelineId waits = play.start();
+  play.fails();
+  play.ask(Cancel{waits});
+  EXPECT_EQ(play.state_of(waits), Status{Cancelled{}});
+
+  build.retry = {};
+  play.set.pipelines.set("fix", in_phases({build}));
+  play.load();
+  const PipelineId asks = play.start();
+  play.fails();
+  play.ask(Cancel{asks});
+  EXPECT_EQ(play.state_of(asks), Status{Cancelled{}});
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+  EXPECT_EQ(play.count("decision:retired"), 1u);
+}
+
+TEST(PipelineExit, AWorktreeThatIsBeingMadeIsWaitedForNotKilled) {
+  definition::Pipeline fix = in_phases({shell("build")});
+  fix.workspace = definition::Workspace{true, "b", "main", ""};
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId add = play.under_way().front();
+  play.ask(Cancel{id});
+  EXPECT_TRUE(play.all_under_way<Kill>().empty());
+  play.finish(add, with_values({{"path", "/w"}}));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+  EXPECT_EQ(play.of(id).workspace, "/w");
+}
+
+// ── What cannot be seen dead ──
+
+TEST(PipelineExit, WhatCannotBeSeenDeadIsAskedAbout) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.ask(Cancel{id});
+  play.finish(the_kill(play), exit_code(1));
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, start}}));
+
+  play.decide(Choice::LookAgain);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.finish(the_kill(play), exit_code(1));
+  play.decide(Choice::ReleaseAnyway);
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineExit, SeenDeadAfterAllTheQuestionRetires) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(the_kill(play), exit_code(1));
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+// ── Transition ──
+
+TEST(PipelineExit, ATransitionLeavesTheStepObservedAndGoesThere) {
+  Play play({shell("build"), shell("test"), shell("merge")});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Transition{id, "merge"});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_TRUE(is<Refused>(play.ask(Transition{id, "test"})));
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+  EXPECT_EQ(as<Refused>(play.ask(Transition{id, "nowhere"})), (Refused{Why::NotFound, "nowhere"}));
+}
+
+TEST(PipelineExit, OfTwoReasonsToLeaveTheFirstCountsButCancellingOverAll) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Transition{id, "merge"});
+  play.ask(Cancel{id});
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+// ── Retry, resume ──
+
+TEST(PipelineExit, RetryReturnsToThePhaseThatFailed) {
+  definition::Phase merge = shell("merge");
+  merge.on_fail = definition::Fail{};
+  Play play({shell("build"), merge});
+  const PipelineId id = play.start();
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, true})));
+  play.succeeds();
+  play.fails();
+  EXPECT_EQ(play.state.pipelines.open, 0u);
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{id, false})));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 2}}));
+  EXPECT_EQ(play.state.pipelines.open, 1u);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), Status{Done{}});
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, true})));
+}
+
+TEST(PipelineExit, WhatAPersonFailedIsRetriedOnlyByForce) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.fails();
+  play.decide(Choice::Fail);
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, false})));
+  EXPECT_TRUE(is<Refused>(play.ask(ResumeFrom{id, "build", false})));
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{id, true})));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
+}
+
+TEST(PipelineExit, AFailedOneMayGoOnFromAnotherPhase) {
+  definition::Phase merge = shell("merge");
+  merge.on_fail = definition::Fail{};
+  Play play({shell("build"), merge});
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails();
+  EXPECT_EQ(as<Refused>(play.ask(ResumeFrom{id, "nowhere", false})),
+            (Refused{Why::NotFound, "nowhere"}));
+  play.ask(ResumeFrom{id, "build", false});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+}
+
+TEST(PipelineExit, ARetryDoesNotWaitForTheBackoffNorForTheAnswer) {
+  definition::Phase build = shell("build");
+  build.retry = {1, 1h};
+  Play play({build});
+  const PipelineId id = play.start();
+  play.fails();
+  play.ask(Retry{id, false});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
+  play.fails();
+  play.pass(1h);
+  play.fails();
+  EXPECT_EQ(play.state.decisions.open_of.size(), 1u);
+  play.ask(Retry{id, false});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 4}}));
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+TEST(PipelineExit, UnblockDoesNotWaitButForAnswersAndLocks) {
+  definition::Phase build = shell("build");
+  build.retry = {1, 1h};
+  Play play({build});
+  const PipelineId id = play.start();
+  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+  play.fails();
+  EXPECT_TRUE(is<Ok>(play.ask(Unblock{id})));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
+  play.fails();
+  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+}
+
+// ── Pause ──
+
+TEST(PipelineExit, APausedPipelineFinishesItsStepAndEntersNoOther) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  play.ask(Pause{id});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.ask(Pause{id});
+  EXPECT_FALSE(play.last.changed);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Paused, "merge", 1, start}}));
+  EXPECT_TRUE(play.under_way().empty());
+  play.ask(Continue{id});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+  play.succeeds();
+  EXPECT_TRUE(is<Refused>(play.ask(Pause{id})));
+}
+
+TEST(PipelineExit, APauseBeforeTheActionWithdrawsThePhase) {
+  definition::Phase build = shell("build");
+  build.pre = {"green"};
+  Play play({build});
+  play.set.guards.set("green", definition::Guard{"true"});
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.ask(Pause{id});
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Paused, "build", 1, start}}));
+  play.ask(Unblock{id});
+  EXPECT_EQ(play.step_shell().label, "guard green");
+}
+
+TEST(PipelineExit, APausedPipelineCanBeCancelledAndCleansUp) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  play.ask(Pause{id});
+  play.succeeds();
+  play.ask(Cancel{id});
+  EXPECT_EQ(play.step_shell().text, "run cleanup");
+  EXPECT_TRUE(is<Refused>(play.ask(Pause{id})));
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+// ── The end ──
+
+TEST(PipelineExit, TheRunbookIsKeptWhileOneMayStillNeedIt) {
+  definition::Phase build = shell("build");
+  build.on_fail = definition::Fail{};
+  Play play({build});
+  const PipelineId failed = play.start();
+  play.set.pipelines.set("fix", in_phases({shell("new")}));
+  play.load();
+  play.fails();
+  EXPECT_EQ(play.state.definitions.sets.size(), 2u);
+  play.ask(Retry{failed, false});
+  EXPECT_EQ(play.step_shell().text, "run build");
+  play.succeeds();
+  EXPECT_EQ(play.state.definitions.sets.size(), 1u);
+}
+
+TEST(PipelineExit, WhatEndedIsForgottenAfterADayWithAllItLeft) {
+  definition::Phase build = shell("build");
+  build.on_fail = definition::Fail{};
+  Play play({build});
+  const PipelineId id = play.start();
+  play.ask(AddCheckpoint{id, "half"});
+  play.ends(with_values({{"commit", "a1"}}));
+  play.start();
+  play.fails();
+  play.pass(limits::finished_kept_for - 1ms);
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), 2u);
+  play.pass(1ms);
+  pipeline::Table expected;
+  EXPECT_EQ(play.state.pipelines, expected);
+}
+
+TEST(PipelineExit, OnlyTheLastThousandThatEndedAreKept) {
+  Play play({shell("build")});
+  const PipelineId first = play.start();
+  play.succeeds();
+  for (std::size_t i = 0; i < limits::finished_kept; ++i) {
+    EXPECT_NE(play.state.pipelines.pipelines.find(first), nullptr);
+    play.start();
+    play.succeeds();
+    play.pass(1ms);
+  }
+  EXPECT_EQ(play.state.pipelines.pipelines.find(first), nullptr);
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::finished_kept);
+}
+
+}  // namespace
+}  // namespace reeve::pipeline

@@ -1,0 +1,196 @@
+#include "core/pipeline_kit.h"
+
+#include <gtest/gtest.h>
+
+// Guards of phases: before, after, and what people say about them.
+namespace reeve::pipeline {
+namespace {
+
+using namespace reeve::pipeline::testing;
+using decision::Choice;
+
+Play guarded(definition::Guard guard, bool after = false) {
+  definition::Phase build = shell("build");
+  (after ? build.post : build.pre) = {"green"};
+  Play play({build, shell("merge")});
+  play.set.guards.set("green", std::move(guard));
+  return play;
+}
+
+TEST(PipelineGuards, APhaseWaitsForItsGuardsOneAfterTheOther) {
+  definition::Phase build = shell("build");
+  build.pre = {"green", "free"};
+  Play play({build});
+  play.set.guards.set("green", definition::Guard{"check green"});
+  play.set.guards.set("free", definition::Guard{"check free"});
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.step_shell().text, "check green");
+  EXPECT_EQ(play.step_shell().timeout, guard::check_limit);
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "check free");
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_EQ(play.count("guard:passed"), 2u);
+}
+
+TEST(PipelineGuards, OneThatDoesNotPassBlocksAndIsPolled) {
+  Play play = guarded({"check"});
+  const PipelineId id = play.start();
+  play.fails();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Guard, "build", 1, start}}));
+  play.pass(10s - 1ms);
+  EXPECT_TRUE(play.under_way().empty());
+  play.pass(1ms);
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Guard, "build", 1, start}}));
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_EQ(play.count("pipeline:blocked"), 1u);
+  EXPECT_EQ(play.count("pipeline:unblocked"), 1u);
+}
+
+TEST(PipelineGuards, AnEventWakesItAtOnceAlsoDuringTheFirstCheck) {
+  definition::Guard guard{"check"};
+  guard.wake_on = {"ci:{bug}:green"};
+  Play play = guarded(guard);
+  play.start("fix", {{"bug", "42"}});
+  const EffectId first = play.step();
+  play.ask(EmitCustom{"ci:42:green", {}});
+  play.ask(EmitCustom{"ci:43:green", {}});
+  play.finish(first, exit_code(1));
+  EXPECT_NE(play.step(), first);
+  play.fails();
+  EXPECT_TRUE(play.under_way().empty());
+  play.ask(EmitCustom{"ci:42:green", {}});
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_TRUE(play.state.subscriptions.by_subscriber.empty());
+  play.ask(EmitCustom{"ci:42:green", {}});
+  EXPECT_EQ(play.under_way().size(), 1u);
+}
+
+TEST(PipelineGuards, UnblockChecksItNow) {
+  Play play = guarded({"check"});
+  const PipelineId id = play.start();
+  play.fails();
+  EXPECT_TRUE(is<Ok>(play.ask(Unblock{id})));
+  EXPECT_EQ(play.step_shell().text, "check");
+}
+
+TEST(PipelineGuards, UsedUpItFailsThePhaseWhichMayBeTriedAgain) {
+  definition::Guard guard{"check"};
+  guard.retry = definition::Poll{1, 5s};
+  Play play = guarded(guard);
+  play.set.pipelines.edit("fix")->phases[0].retry = {1, 1min};
+  const PipelineId id = play.start();
+  play.fails();
+  play.pass(5s);
+  play.fails();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Backoff, "build", 1, at(5s)}}));
+  play.pass(1min);
+  EXPECT_EQ(play.step_shell().text, "check");
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
+}
+
+TEST(PipelineGuards, AFailedOneIsAskedAboutAndMayBeCheckedAgainOrPassed) {
+  definition::Guard guard{"check"};
+  guard.retry = definition::Poll{0, 5s};
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  play.fails("red");
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, start}}));
+  const decision::Decision& asked = *play.state.decisions.decisions.find(play.question());
+  EXPECT_EQ(asked.cause, decision::Cause::GuardFailed);
+  EXPECT_EQ(asked.context, "red");
+  play.decide(Choice::CheckAgain);
+  EXPECT_EQ(play.step_shell().text, "check");
+  play.fails();
+  play.decide(Choice::Pass);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
+TEST(PipelineGuards, APersonsFailIsForGood) {
+  definition::Guard guard{"check"};
+  guard.retry = definition::Poll{0, 5s};
+  Play play = guarded(guard);
+  play.set.pipelines.edit("fix")->phases[0].retry = {0, 1min};
+  const PipelineId id = play.start();
+  play.fails();
+  play.decide(Choice::Fail);
+  EXPECT_FALSE(std::get<Failed>(play.state_of(id)).recoverable);
+}
+
+TEST(PipelineGuards, AQuestionAboutOneMayCancel) {
+  definition::Guard guard{"check"};
+  guard.retry = definition::Poll{0, 5s};
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  play.fails();
+  play.decide(Choice::Cancel);
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineGuards, AtItsTimeoutSomebodyIsAskedAndItGoesOnBeingPolled) {
+  definition::Guard guard{"check"};
+  guard.timeout = 15s;
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  play.fails();
+  play.pass(10s);
+  play.fails();
+  play.pass(5s);
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, at(15s)}}));
+  EXPECT_EQ(play.count("guard:timeout"), 1u);
+  play.pass(5s);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+TEST(PipelineGuards, APostGuardIsCheckedWhenTheActionIsDone) {
+  Play play = guarded({"check"}, true);
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.step_shell().text, "run build");
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "check");
+  play.fails();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Guard, "build", 1, start}}));
+  play.pass(10s);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+}
+
+TEST(PipelineGuards, AFailedPostGuardMayBePassedWithoutDoingItAllAgain) {
+  definition::Guard guard{"check"};
+  guard.retry = definition::Poll{0, 5s};
+  Play play = guarded(guard, true);
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails();
+  play.decide(Choice::Pass);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+}
+
+TEST(PipelineGuards, ACheckUnderWayIsEndedWithThePhase) {
+  Play play = guarded({"check"});
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.ask(Cancel{id});
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineGuards, AnUnknownNameInAPatternFailsThePhase) {
+  definition::Guard guard{"check"};
+  guard.wake_on = {"ci:{nobody}:green"};
+  Play play = guarded(guard);
+  play.set.pipelines.edit("fix")->on_fail = definition::Fail{};
+  const PipelineId id = play.start();
+  EXPECT_EQ(std::get<Failed>(play.state_of(id)).error, "unknown name {nobody}");
+}
+
+}  // namespace
+}  // namespace reeve::pipeline

@@ -1,0 +1,170 @@
+#include "base/match.h"
+#include "core/names.h"
+#include "core/pipeline_course.h"
+
+#include <algorithm>
+
+// The locks and slots of a phase. The pipeline itself holds them: without heartbeat, from the
+// grant to the end of the phase, its process observed to have ended.
+namespace reeve::pipeline {
+namespace {
+
+constexpr Duration as_long_as_it_takes = Duration::max();
+
+// A wait of a child is its parent's: core/wait_graph.
+Boxed<HolderMeta> meta_of(const Turn& turn, const Pipeline& pipeline) {
+  HolderMeta meta;
+  meta.label = pipeline.origin->name + " " + phase_of(pipeline);
+  if (const ByParent* by = std::get_if<ByParent>(&pipeline.origin->starter)) {
+    if (const Pipeline* parent = find(turn, by->pipeline)) meta.within = holder_of(*parent);
+  }
+  return Boxed<HolderMeta>(std::move(meta));
+}
+
+// What is in the way: a lock if one is held by another, else a slot.
+Reason reason_of(const Turn& turn, const Pipeline& pipeline) {
+  if (pipeline.holding.slots.empty()) return Reason::Lock;
+  for (const LockName& name : pipeline.holding.locks) {
+    const lock::Lock* lock = turn.state().locks.locks.find(name);
+    if (lock && !std::holds_alternative<lock::Free>(lock->state)) return Reason::Lock;
+  }
+  return Reason::Semaphore;
+}
+
+std::string names(const std::vector<Holder>& holders) {
+  std::string text;
+  for (const Holder& holder : holders) text += (text.empty() ? "" : " -> ") + holder.name;
+  return text;
+}
+
+std::string error_of(const reeve::Reply& reply) {
+  if (const Refused* refused = std::get_if<Refused>(&reply.value)) {
+    return "its locks cannot be had: " + refused->subject;
+  }
+  if (const grant::Reply* answer = std::get_if<grant::Reply>(&reply.value)) {
+    if (const auto* deadlock = std::get_if<grant::WouldDeadlock>(answer)) {
+      return "waiting for its locks would never end: " + names(deadlock->cycle);
+    }
+  }
+  return "its locks cannot be had";
+}
+
+// The first max_hold of what it holds; over one millisecond later.
+std::optional<Time> held_until(const Turn& turn, const std::vector<LockName>& locks) {
+  std::optional<Time> until;
+  for (const LockName& name : locks) {
+    const lock::Config* config = turn.state().locks.defined.find(name);
+    if (!config || !config->max_hold) continue;
+    const Time limit = saturating_add(turn.now(), *config->max_hold);
+    until = until ? std::min(*until, limit) : limit;
+  }
+  return until;
+}
+
+void granted(Turn& turn, PipelineId id, const grant::Granted& grant) {
+  const Acquiring at = std::get<Acquiring>(find(turn, id)->course);
+  const std::optional<Time> until = held_until(turn, find(turn, id)->holding.locks);
+  Pipeline& pipeline = edit(turn, id);
+  pipeline.holding.granted = true;
+  pipeline.holding.until = until;
+  if (!grant.given.empty() && !pipeline.holding.locks.empty()) {
+    pipeline.holding.fence = grant.given.front().token;
+  }
+  if (until) turn.arm(Due{id, Timer::MaxHold}, saturating_add(*until, Duration{1}));
+  moved(turn, id, move::Unblock{});
+  if (!at.waited) return act(turn, id);
+  edit(turn, id).course = Guarding{Which::Again, 0, at.passed, {}};
+  watch(turn, id);
+}
+
+// A grant that nobody waits for any more: what of it the phase at hand does not hold goes back.
+void refuse_late(Turn& turn, const Pipeline* pipeline, const grant::Granted& grant) {
+  for (const grant::Given& given : grant.given) {
+    for (const ProjectNo project : {grant.holder.project, shared_project}) {
+      const LockName lock{project, given.name};
+      const SemaphoreName slot{project, given.name};
+      const Holding none;
+      const Holding& held = pipeline ? pipeline->holding : none;
+      if (given.weight == 0 && std::ranges::find(held.locks, lock) == held.locks.end()) {
+        turn.perform({Inner{ReleaseLock{lock, grant.holder}}});
+      }
+      if (given.weight > 0 && std::ranges::find(held.slots, slot) == held.slots.end()) {
+        turn.perform({Inner{ReleaseSemaphore{slot, grant.holder}}});
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void acquire(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  const Plan plan = plan_of(turn, pipeline);
+  grant::Request request;
+  request.holder = holder_of(pipeline);
+  request.meta = meta_of(turn, pipeline);
+  request.origin = grant::ToPhase{id, pipeline.entry};
+  request.wait = as_long_as_it_takes;
+
+  Filler fill(turn, pipeline);
+  Holding holding;
+  for (const std::string& text : plan.phase->locks) {
+    holding.locks.push_back(scoped_name<LockName>(pipeline.project, fill(text)));
+  }
+  for (const definition::SlotUse& use : plan.phase->slots) {
+    holding.slots.push_back(scoped_name<SemaphoreName>(pipeline.project, fill(use.name)));
+    request.slots.push_back({holding.slots.back(), use.weight, {}, {}});
+  }
+  if (fill.unknown()) return fail_phase(turn, id, unknown_name(fill));
+  for (const LockName& name : holding.locks) {
+    if (!is_good_name(name.name)) return fail_phase(turn, id, {"bad name of a lock: " + name.name});
+    // The phase itself sees to max_hold: first the end of its process, then of its lease.
+    request.locks.push_back({name, {}, as_long_as_it_takes});
+  }
+  if (holding.locks.empty() && holding.slots.empty()) return act(turn, id);
+
+  std::vector<guard::Guard> passed = std::get<Guarding>(pipeline.course).guards;
+  Pipeline& changed = edit(turn, id);
+  changed.holding = std::move(holding);
+  changed.course = Acquiring{std::move(passed), false};
+  if (request.locks.empty()) {
+    turn.perform({Inner{AcquireSemaphore{std::move(request)}}});
+  } else {
+    turn.perform({Inner{AcquireLock{std::move(request)}}});
+  }
+}
+
+void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& reply) {
+  const Pipeline* pipeline = find(turn, id);
+  const grant::Reply* answer = std::get_if<grant::Reply>(&reply.value);
+  const grant::Granted* grant = answer ? std::get_if<grant::Granted>(answer) : nullptr;
+  if (!pipeline || pipeline->entry != entry ||
+      !std::holds_alternative<Acquiring>(pipeline->course)) {
+    if (grant) refuse_late(turn, pipeline, *grant);
+    return;
+  }
+  if (grant) return granted(turn, id, *grant);
+  if (std::holds_alternative<Waiting>(reply.value)) {
+    std::get<Acquiring>(edit(turn, id).course).waited = true;
+    moved(turn, id, move::Block{reason_of(turn, *find(turn, id))});
+    return;
+  }
+  edit(turn, id).holding = {};
+  fail_phase(turn, id, {error_of(reply)});
+}
+
+void give_back(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  if (pipeline.holding == Holding{}) return;
+  const Holder holder = holder_of(pipeline);
+  const Holding held = pipeline.holding;
+  edit(turn, id).holding = {};
+  turn.arm(Due{id, Timer::MaxHold}, std::nullopt);
+  if (!held.granted) return turn.perform({Inner{StopWaiting{holder}}});
+  for (const LockName& name : held.locks) turn.perform({Inner{ReleaseLock{name, holder}}});
+  for (const SemaphoreName& name : held.slots) {
+    turn.perform({Inner{ReleaseSemaphore{name, holder}}});
+  }
+}
+
+}  // namespace reeve::pipeline

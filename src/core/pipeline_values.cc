@@ -1,0 +1,119 @@
+#include "core/limits.h"
+#include "core/pipeline_course.h"
+
+namespace reeve::pipeline {
+
+bool is_good_value(std::string_view value) {
+  return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
+}
+
+Variables variables_of(const Turn& turn, const Pipeline& pipeline) {
+  Variables result = pipeline.origin->inputs;
+  result.emplace_back("id", to_text(pipeline.id));
+  result.emplace_back("name", pipeline.origin->name);
+  result.emplace_back("phase", phase_of(pipeline));
+  result.emplace_back("attempt", std::to_string(attempt_of(pipeline)));
+  if (const auto* project = turn.state().projects.projects.find(pipeline.project)) {
+    result.emplace_back("project", project->name);
+  }
+  // Without a workspace there is no {workspace}: better an unknown name than an empty path.
+  if (!pipeline.workspace.empty()) result.emplace_back("workspace", pipeline.workspace);
+  if (!pipeline.branch.empty()) result.emplace_back("branch", pipeline.branch);
+  const auto& outputs = turn.state().pipelines.outputs;
+  for (auto at = outputs.lower_bound({pipeline.id, "", ""}); at != outputs.end(); ++at) {
+    const auto& [key, value] = *at;
+    if (key.pipeline != pipeline.id) break;
+    result.emplace_back(key.phase + "." + key.key, value);
+  }
+  return result;
+}
+
+std::string Filler::operator()(std::string_view text) {
+  if (unknown_) return {};
+  auto filled = interpolate(text, variables_);
+  if (const UnknownName* unknown = std::get_if<UnknownName>(&filled)) {
+    unknown_ = unknown->name;
+    return {};
+  }
+  return std::get<std::string>(std::move(filled));
+}
+
+definition::Map Filler::operator()(const definition::Map& map) {
+  definition::Map result;
+  for (const auto& [key, value] : map) result.emplace_back(key, (*this)(value));
+  return result;
+}
+
+void Filler::add(std::string name, std::string value) {
+  variables_.emplace_back(std::move(name), std::move(value));
+}
+
+Failure unknown_name(const Filler& fill) {
+  return {"unknown name {" + fill.unknown().value_or("") + "}"};
+}
+
+Variables environment_of(const Turn& turn,
+                         const Pipeline& pipeline,
+                         const Plan& plan,
+                         Filler& fill) {
+  Variables result = pipeline.origin->environment;
+  if (plan.phase) {
+    for (auto& entry : fill(plan.phase->env)) result.push_back(std::move(entry));
+  }
+  if (const auto* project = turn.state().projects.projects.find(pipeline.project)) {
+    result.emplace_back("REEVE_PROJECT", project->name);
+  }
+  result.emplace_back("REEVE_PIPELINE", to_text(pipeline.id));
+  result.emplace_back("REEVE_PHASE", phase_of(pipeline));
+  result.emplace_back("REEVE_ATTEMPT", std::to_string(attempt_of(pipeline)));
+  if (!pipeline.workspace.empty()) result.emplace_back("REEVE_WORKSPACE", pipeline.workspace);
+  if (pipeline.holding.granted && pipeline.holding.fence != Token{}) {
+    result.emplace_back("REEVE_FENCE", std::to_string(pipeline.holding.fence.value));
+  }
+  return result;
+}
+
+std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill) {
+  std::string home = pipeline.workspace;
+  if (home.empty() && plan.set) home = plan.set->root;
+  if (!plan.phase || plan.phase->cwd.empty()) return home;
+  const std::string directory = fill(plan.phase->cwd);
+  if (directory.starts_with('/') || home.empty()) return directory;
+  return home + "/" + directory;
+}
+
+Shell shell_of(const Turn& turn,
+               const Pipeline& pipeline,
+               const Plan& plan,
+               Filler& fill,
+               std::string text,
+               std::string label) {
+  Shell shell;
+  shell.text = std::move(text);
+  shell.environment = environment_of(turn, pipeline, plan, fill);
+  shell.directory = directory_of(pipeline, plan, fill);
+  shell.variables = fill.variables();
+  shell.pipeline = pipeline.id;
+  shell.label = std::move(label);
+  shell.strict = plan.phase && plan.phase->strict;
+  return shell;
+}
+
+std::optional<Failure> publish(Turn& turn,
+                               PipelineId id,
+                               const std::string& phase,
+                               const definition::Map& values) {
+  for (const auto& [key, value] : values) {
+    if (!is_good_value(value)) return Failure{"output " + key + " is too large, or has a NUL"};
+  }
+  if (values.size() > limits::batch_items) return Failure{"too many outputs"};
+  for (const auto& [key, value] : values) {
+    const OutputKey place{id, phase, key};
+    const std::string* before = turn.state().pipelines.outputs.find(place);
+    if (before && *before == value) continue;
+    turn.change().pipelines.outputs.set(place, value);
+  }
+  return std::nullopt;
+}
+
+}  // namespace reeve::pipeline

@@ -1,0 +1,265 @@
+#include "core/names.h"
+#include "core/queue_place.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace reeve::queue {
+namespace {
+
+const ReadyKey* first_ready(const Turn& turn, QueueNo no) {
+  const PersistentSet<ReadyKey>& ready = turn.state().queues.ready;
+  const auto at = ready.lower_bound({no, 0, {}});
+  return at != ready.end() && at->queue == no ? &*at : nullptr;
+}
+
+std::optional<WaiterId> first_in_line(const Turn& turn, QueueNo no) {
+  if (get(turn, no).takers == 0) return std::nullopt;
+  return turn.state().queues.lines.lower_bound({no, {}})->waiter;
+}
+
+// Whether a newcomer may take from it. What is ready although there is a line belongs to the first
+// in line, who is away.
+bool is_open(const Turn& turn, QueueNo no) {
+  const Queue& queue = get(turn, no);
+  return !queue.paused && queue.takers == 0;
+}
+
+// Up to `max` items of these queues, the best first over all of them.
+std::vector<TakenItem> take_best(Turn& turn, const std::vector<QueueNo>& queues,
+                                 const Holder& holder, const Boxed<HolderMeta>& meta,
+                                 std::uint32_t max) {
+  const auto first = [&](QueueNo no) {
+    const ReadyKey* key = first_ready(turn, no);
+    return key ? std::optional(*key) : std::nullopt;
+  };
+  std::vector<ReadyKey> heads;
+  for (const QueueNo no : queues) {
+    if (const std::optional<ReadyKey> head = first(no)) heads.push_back(*head);
+  }
+  const auto better = [](const ReadyKey& a, const ReadyKey& b) {
+    return std::pair(a.below_top, a.item) < std::pair(b.below_top, b.item);
+  };
+
+  std::vector<TakenItem> taken;
+  std::size_t bytes = 0;
+  while (taken.size() < max && !heads.empty()) {
+    const auto best = std::min_element(heads.begin(), heads.end(), better);
+    const Item& item = *turn.state().queues.items.find(best->item);
+    bytes += item.data.size();
+    if (!taken.empty() && bytes > limits::batch_bytes) break;
+    taken.push_back(claim(turn, best->item, holder, meta, visibility_of(turn, item)));
+    if (const std::optional<ReadyKey> head = first(best->queue)) {
+      *best = *head;
+    } else {
+      heads.erase(best);
+    }
+  }
+  return taken;
+}
+
+// Everything the taker is known by is undone; it is not answered yet.
+Taker take_out(Turn& turn, WaiterId waiter) {
+  Table& table = turn.change().queues;
+  Taker taker = *table.takers.find(waiter);
+  for (const QueueNo no : taker.queues) {
+    table.lines.erase({no, waiter});
+    --table.queues.edit(no)->takers;
+  }
+  table.takers.erase(waiter);
+  turn.arm(TakerDue{waiter}, std::nullopt);
+  if (taker.session) session::unbind(turn, taker.session, session::WaiterPlace{waiter});
+  return taker;
+}
+
+// Whether the taker got anything of the queues in whose line it is the first.
+bool serve_taker(Turn& turn, WaiterId waiter) {
+  const Taker taker = *turn.state().queues.takers.find(waiter);
+  std::vector<QueueNo> open;
+  for (const QueueNo no : taker.queues) {
+    if (!get(turn, no).paused && first_in_line(turn, no) == waiter) open.push_back(no);
+  }
+  // The claims are bound before the place is given up, so that the session stays known.
+  std::vector<TakenItem> items = take_best(turn, open, taker.holder, taker.meta, taker.max);
+  if (items.empty()) return false;
+  take_out(turn, waiter);
+  turn.answer(waiter, {Reply{Taken{std::move(items), false}}});
+  return true;
+}
+
+std::optional<Refused> check_holder(const Holder& holder) {
+  if (is_good_name(holder.name)) return std::nullopt;
+  return Refused{Why::BadName, holder.name};
+}
+
+bool waits(const Take& command) { return command.wait && *command.wait > Duration{0}; }
+
+std::optional<Refused> check_take(const Turn& turn, const Take& command) {
+  if (command.queues.empty()) return Refused{Why::BadValue, "queues"};
+  if (command.queues.size() > limits::names_a_request) return Refused{Why::OverLimit, "queues"};
+  for (const QueueName& name : command.queues) {
+    if (std::optional<Refused> bad = check_name(turn, name)) return bad;
+  }
+  if (std::optional<Refused> bad = check_holder(command.holder)) return bad;
+  if (command.max == 0) return Refused{Why::BadValue, "max"};
+  if (command.max > limits::batch_items) return Refused{Why::OverLimit, "max"};
+  if (command.wait && *command.wait < Duration{0}) return Refused{Why::BadValue, "wait"};
+  if (!waits(command)) return std::nullopt;
+
+  bool full = false;
+  for (const QueueName& name : command.queues) {
+    const std::optional<QueueNo> no = find(turn, name);
+    if (!no) continue;
+    if (is_open(turn, *no) && first_ready(turn, *no)) return std::nullopt;
+    full = full || get(turn, *no).takers >= limits::waiters_a_line;
+  }
+  if (full) return Refused{Why::OverLimit, "waiters"};
+  return std::nullopt;
+}
+
+reeve::Reply join_line(Turn& turn, const Take& command, std::vector<QueueNo> queues) {
+  const WaiterId waiter = turn.next_id<WaiterId>();
+  Taker taker;
+  taker.holder = command.holder;
+  taker.meta = command.meta;
+  taker.queues = std::move(queues);
+  taker.max = command.max;
+  taker.session = turn.session();
+  taker.since = turn.now();
+  taker.until = saturating_add(turn.now(), *command.wait);
+  Table& table = turn.change().queues;
+  for (const QueueNo no : taker.queues) {
+    table.lines.insert({no, waiter});
+    ++table.queues.edit(no)->takers;
+  }
+  turn.arm(TakerDue{waiter}, taker.until);
+  if (taker.session) session::bind(turn, taker.session, session::WaiterPlace{waiter});
+  table.takers.set(waiter, std::move(taker));
+  return {Waiting{waiter}};
+}
+
+}  // namespace
+
+Duration visibility_of(const Turn& turn, const Item& item) {
+  const std::optional<Duration>& own = rest_of(item).visibility;
+  return own ? *own : get(turn, item.queue).config.visibility_timeout;
+}
+
+TakenItem claim(Turn& turn, ItemId id, const Holder& holder, const Boxed<HolderMeta>& meta,
+                std::optional<Duration> visibility) {
+  const Token token = turn.next_token();
+  TakenItem taken;
+  rearrange(turn, id, [&](Item& item) {
+    Rest& rest = item.rest.edit();
+    rest.not_before.reset();
+    rest.claim = Claim{holder, meta, token, turn.now(), turn.now(), visibility, {}, Ending::No};
+    item.state = ItemState::Processing;
+    if (item.attempts != UINT32_MAX) ++item.attempts;
+    taken = {id, {}, item.data, item.json, item.priority, item.attempts, token,
+             limit_of(lease_of(*rest.claim), turn.leases_from())};
+  });
+  taken.queue = get(turn, turn.state().queues.items.find(id)->queue).name;
+  turn.emit(taken.queue.project, Event{WasTaken{taken.queue, id, holder, token, taken.attempts}});
+  decision::retire(turn, decision::ItemOwner{id});
+  return taken;
+}
+
+reeve::Reply take(Turn& turn, const Take& command) {
+  if (std::optional<Refused> bad = check_take(turn, command)) return {*std::move(bad)};
+
+  std::vector<QueueNo> queues;
+  for (const QueueName& name : command.queues) {
+    const QueueNo no = obtain(turn, name);
+    if (std::find(queues.begin(), queues.end(), no) == queues.end()) queues.push_back(no);
+  }
+  std::vector<QueueNo> open;
+  bool paused = true;
+  for (const QueueNo no : queues) {
+    if (is_open(turn, no)) open.push_back(no);
+    paused = paused && get(turn, no).paused;
+  }
+  std::vector<TakenItem> items = take_best(turn, open, command.holder, command.meta, command.max);
+  if (items.empty() && waits(command)) return join_line(turn, command, std::move(queues));
+  const bool because_paused = items.empty() && paused;
+  return {Reply{Taken{std::move(items), because_paused}}};
+}
+
+reeve::Reply take_one(Turn& turn, const TakeOne& command) {
+  const std::optional<QueueNo> no = find(turn, command.queue);
+  if (!no) return refused(Why::NotFound, command.queue.name);
+  const Item* item = find(turn, *no, command.item);
+  if (!item) return refused(Why::NotFound, to_text(command.item));
+  if (std::optional<Refused> bad = check_holder(command.holder)) return {*std::move(bad)};
+  switch (item->state) {
+    case ItemState::Pending:
+      break;
+    case ItemState::Processing:
+      return refused(Why::NotAllowed, "processing");
+    case ItemState::Completed:
+      return refused(Why::NotAllowed, "completed");
+    case ItemState::Dead:
+      rearrange(turn, command.item, [](Item& dead) {
+        make_pending(dead, std::nullopt);
+        dead.attempts = 0;
+      });
+      break;
+  }
+  const Duration visibility = visibility_of(turn, *find(turn, *no, command.item));
+  TakenItem taken = claim(turn, command.item, command.holder, command.meta, visibility);
+  return {Reply{Taken{{std::move(taken)}, false}}};
+}
+
+std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
+                                           const Holder& holder) {
+  settle(turn);
+  const std::optional<QueueNo> no = find(turn, queue);
+  if (!no || !is_open(turn, *no)) return std::nullopt;
+  const ReadyKey* first = first_ready(turn, *no);
+  if (!first) return std::nullopt;
+  return claim(turn, ItemId(first->item), holder, {}, std::nullopt);
+}
+
+void serve(Turn& turn, QueueNo no, Time when) {
+  while (!get(turn, no).paused && first_ready(turn, no)) {
+    const std::optional<WaiterId> waiter = first_in_line(turn, no);
+    if (!waiter) return;
+    if (!turn.may_touch()) {
+      if (get(turn, no).unserved) return;
+      turn.change().queues.queues.edit(no)->unserved = turn.now();
+      return rearm(turn, no);
+    }
+    turn.touch();
+    const Taker& taker = *turn.state().queues.takers.find(*waiter);
+    if (taker.until && *taker.until <= when) {
+      leave(turn, *waiter, Left::TimedOut);
+    } else if (!session::is_here(turn, taker.session) || !serve_taker(turn, *waiter)) {
+      return;
+    }
+  }
+}
+
+void leave(Turn& turn, WaiterId waiter, Left left) {
+  if (!turn.state().queues.takers.contains(waiter)) return;
+  const Taker taker = take_out(turn, waiter);
+  // Also at the end of its session: a key that it came with must not wait for ever.
+  turn.answer(waiter, {Reply{Taken{}}});
+  // Those behind it count as served when it left, however late we heard of that.
+  const Time when = left == Left::TimedOut ? taker.until.value_or(turn.now()) : turn.now();
+  for (const QueueNo no : taker.queues) serve(turn, no, when);
+}
+
+void came_back(Turn& turn, WaiterId waiter) {
+  const Taker* found = turn.state().queues.takers.find(waiter);
+  if (!found) return;
+  const std::vector<QueueNo> queues = found->queues;
+  for (const QueueNo no : queues) serve(turn, no, turn.now());
+}
+
+void due(Turn& turn, const TakerDue& due) {
+  const Taker* taker = turn.state().queues.takers.find(due.waiter);
+  if (!taker || !taker->until) return;
+  if (*taker->until > turn.now()) return turn.arm(due, taker->until);
+  leave(turn, due.waiter, Left::TimedOut);
+}
+
+}  // namespace reeve::queue

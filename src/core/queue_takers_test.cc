@@ -1,0 +1,207 @@
+#include "core/queue_testing.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::queue {
+namespace {
+
+using namespace reeve::queue::testing;
+
+TEST(QueueTakers, AWaitingTakerIsServedByAPush) {
+  QueueWorld world;
+  const WaiterId waiter = world.await({bugs});
+
+  const ItemId item = world.push(bugs);
+
+  ASSERT_EQ(world.got(waiter).size(), 1u);
+  EXPECT_EQ(world.got(waiter)[0].id, item);
+  EXPECT_EQ(world.state_of(item), ItemState::Processing);
+  EXPECT_TRUE(world.state.queues.takers.empty());
+}
+
+TEST(QueueTakers, AreServedFirstComeFirstServed) {
+  QueueWorld world;
+  const WaiterId first = world.await({bugs});
+  const WaiterId second = world.await({bugs});
+
+  const ItemId a = world.push(bugs);
+  EXPECT_TRUE(world.was_answered(first));
+  EXPECT_FALSE(world.was_answered(second));
+  const ItemId b = world.push(bugs);
+
+  EXPECT_EQ(world.got(first).at(0).id, a);
+  EXPECT_EQ(world.got(second).at(0).id, b);
+}
+
+TEST(QueueTakers, ABatchServesAsManyAsItCan) {
+  QueueWorld world;
+  const WaiterId two = world.await({bugs}, 1h, {}, 2);
+  const WaiterId many = world.await({bugs}, 1h, {}, 10);
+
+  world.ask(Push{bugs, {with(0), with(1), with(2)}});
+
+  EXPECT_EQ(world.got(two).size(), 2u);
+  EXPECT_EQ(world.got(two)[0].priority, 2);
+  EXPECT_EQ(world.got(many).size(), 1u);
+}
+
+TEST(QueueTakers, WhoWaitsForSeveralQueuesIsServedByAnyAndLeavesAllLines) {
+  QueueWorld world;
+  const WaiterId waiter = world.await({bugs, chores, bugs});
+  EXPECT_EQ(world.of(bugs).takers, 1u);
+
+  world.push(chores);
+
+  EXPECT_EQ(world.got(waiter).at(0).queue, chores);
+  EXPECT_EQ(world.of(bugs).takers, 0u);
+  world.push(bugs);
+  EXPECT_EQ(world.counts(bugs).pending, 1u);
+}
+
+TEST(QueueTakers, AreServedByEverythingThatMakesAnItemReady) {
+  QueueWorld world;
+  world.create(bugs, plain());
+  const auto served = [&](auto make_ready) {
+    const WaiterId waiter = world.await({bugs});
+    EXPECT_FALSE(world.was_answered(waiter));
+    make_ready();
+    EXPECT_EQ(world.got(waiter).size(), 1u);
+    return world.got(waiter).empty() ? TakenItem{} : world.got(waiter).front();
+  };
+  world.push(bugs);
+  TakenItem taken = world.take(bugs);
+
+  taken = served([&] { world.release(bugs, taken); });
+  taken = served([&] { world.release(bugs, taken, 5s), world.pass(5s); });
+  taken = served([&] { world.release(bugs, taken, 5s), world.ask(Hurry{bugs, 1, {}}); });
+  taken = served([&] { world.fail(bugs, taken); });
+  taken = served([&] { world.pass(31s); });
+  taken = served([&] {
+    world.ask(Bury{bugs, {taken.id, taken.claim}, "", {}});
+    world.ask(Redrive{bugs, {taken.id}, false, {}});
+  });
+  taken = served([&] {
+    world.ask(Pause{bugs, {}});
+    world.release(bugs, taken);
+    world.ask(Resume{bugs});
+  });
+  taken = served([&] {
+    world.ask(Pause{bugs, 5s});
+    world.release(bugs, taken);
+    world.pass(5s);
+  });
+}
+
+TEST(QueueTakers, OfADeadLetterQueueAreServedByADeath) {
+  QueueWorld world;
+  Config config = plain();
+  config.dead_letter = lost;
+  config.max_attempts = 1;
+  world.create(bugs, config);
+  const WaiterId waiter = world.await({lost});
+  const ItemId item = world.push(bugs);
+
+  world.fail(bugs, world.take(bugs));
+
+  EXPECT_EQ(world.got(waiter).at(0).id, item);
+}
+
+TEST(QueueTakers, LeaveAtTheEndOfTheirWaitWithNothing) {
+  QueueWorld world;
+  const WaiterId waiter = world.await({bugs}, 10s);
+
+  world.pass(10s - 1ms);
+  EXPECT_FALSE(world.was_answered(waiter));
+  world.pass(1ms);
+
+  EXPECT_EQ(as<Taken>(world.answer_to(waiter)), Taken{});
+  EXPECT_TRUE(world.state.queues.takers.empty());
+}
+
+TEST(QueueTakers, WhoseWaitIsOverGetNothingThoughNoTickCame) {
+  QueueWorld world;
+  const WaiterId over = world.await({bugs}, 10s);
+  const WaiterId waits = world.await({bugs}, 20s);
+  world.stamp.now = at(10s);
+
+  world.push(bugs);
+
+  EXPECT_TRUE(world.got(over).empty());
+  EXPECT_TRUE(world.was_answered(over));
+  EXPECT_EQ(world.got(waits).size(), 1u);
+}
+
+TEST(QueueTakers, GetWhatWasReadyBeforeTheirWaitWasOverHoweverLateTheTick) {
+  QueueWorld world;
+  const ItemId item = world.push(bugs, with(0, 5s));
+  const WaiterId waiter = world.await({bugs}, 10s);
+
+  world.stamp.now = at(1min);
+  world.input(Tick{});
+
+  ASSERT_EQ(world.got(waiter).size(), 1u);
+  EXPECT_EQ(world.got(waiter)[0].id, item);
+}
+
+TEST(QueueTakers, AWaitOfNoTimeIsNoWait) {
+  QueueWorld world;
+
+  EXPECT_EQ(as<Taken>(world.ask(Take{{bugs}, ana, {}, 1, 0ms})), Taken{});
+}
+
+TEST(QueueTakers, ALineHasItsLimit) {
+  QueueWorld world;
+  world.await({bugs});
+  State state = world.state;
+  state.queues.queues.edit(1)->takers = limits::waiters_a_line;  // as if there were as many
+  const auto ask = [&](std::vector<QueueName> queues) {
+    const queue::Command take = Take{std::move(queues), ana, {}, 1, 1s};
+    return apply(state, Request{default_project, {}, true, {}, take}, world.stamp).reply;
+  };
+
+  EXPECT_TRUE(refuses(ask({bugs}), Why::OverLimit, "waiters"));
+  EXPECT_TRUE(refuses(ask({chores, bugs}), Why::OverLimit, "waiters"));
+  EXPECT_TRUE(is<Waiting>(ask({chores})));
+}
+
+TEST(QueueTakers, ALongLineGoesOnWithTheNextTick) {
+  QueueWorld world;
+  world.push(bugs);
+  const TakenItem taken = world.take(bugs);
+  std::vector<WaiterId> waiters;
+  for (int i = 0; i < 300; ++i) waiters.push_back(world.await({bugs}));
+  world.ask(Pause{bugs, {}});
+  world.ask(Push{bugs, std::vector<NewItem>(400, with(0))});
+
+  world.ask(Resume{bugs});
+  EXPECT_TRUE(world.was_answered(waiters[200]));
+  EXPECT_FALSE(world.was_answered(waiters[299]));
+  EXPECT_EQ(next_deadline(world.state).engine, world.stamp.now);
+  world.input(Tick{});
+
+  EXPECT_TRUE(world.was_answered(waiters[299]));
+  EXPECT_EQ(world.counts(bugs).processing, 301u);
+  EXPECT_TRUE(world.completes(bugs, taken));
+}
+
+TEST(QueueTakers, ANewcomerTakesNothingThatALineWaitsFor) {
+  QueueWorld world;
+  world.await({bugs});
+  State state = world.state;
+  // The first in line is away, so an item is ready and nobody takes it.
+  const SessionId away{7};
+  const WaiterId head = state.queues.takers.begin()->first;
+  state.queues.takers.edit(head)->session = away;
+  state.sessions.sessions.set(away, {true, at(10s)});
+  state.sessions.bound.insert({away, session::WaiterPlace{head}});
+  world.state = state;
+  world.ask(Push{bugs, {with(0)}});
+  if (world.was_answered(head)) GTEST_SKIP() << "needs core/session";
+
+  EXPECT_TRUE(world.nothing_in(bugs));
+  const WaiterId behind = world.await({bugs});
+  EXPECT_FALSE(world.was_answered(behind));
+}
+
+}  // namespace
+}  // namespace reeve::queue

@@ -1,0 +1,222 @@
+#include "base/match.h"
+#include "core/semaphore.h"
+#include "core/turn.h"
+
+#include <algorithm>
+#include <utility>
+
+// What becomes of one slot: who gets it, how it ends, and what time does to it. The verbs of
+// clients are in semaphore.cc.
+namespace reeve::semaphore {
+namespace {
+
+const Process* process_of(const Slot& slot) {
+  return slot.meta && slot.meta->process ? &*slot.meta->process : nullptr;
+}
+
+const DueKey* first_due(const State& state, const SemaphoreName& name) {
+  const auto first = state.semaphores.due.lower_bound({name, Time::min(), {}});
+  if (first == state.semaphores.due.end() || first->name != name) return nullptr;
+  return &*first;
+}
+
+// The timer of a semaphore is that of its first slot, unless its line is owed a look now.
+void arm_first(Turn& turn, const SemaphoreName& name) {
+  const std::optional<Time> armed = deadline_of(turn.state().timers, Due{name});
+  if (armed && *armed <= turn.now() && turn.state().semaphores.semaphores.find(name)->waiting > 0) {
+    return;
+  }
+  const DueKey* first = first_due(turn.state(), name);
+  turn.arm(Due{name}, first ? std::optional(first->due) : std::nullopt);
+}
+
+// Moves the slot to its right place among the deadlines.
+void place(Turn& turn, const SlotKey& key, std::optional<Time> due) {
+  Table& table = turn.change().semaphores;
+  Slot* slot = table.slots.edit(key);
+  if (slot->due) table.due.erase({key.name, *slot->due, key.holder});
+  slot->due = due;
+  if (due) table.due.insert({key.name, *due, key.holder});
+  arm_first(turn, key.name);
+}
+
+void begin_ending(Turn& turn, const SlotKey& key, const Process& process, custody::Cause cause) {
+  turn.change().semaphores.slots.edit(key)->ending = cause;
+  place(turn, key, std::nullopt);
+  custody::end(turn, process, cause);
+}
+
+void go_stale(Turn& turn, const SlotKey& key) {
+  const Slot slot = *turn.state().semaphores.slots.find(key);
+  const Lease& lease = slot.lease;
+  const bool held_too_long =
+      lease.max_hold && turn.now() > saturating_add(lease.acquired_at, *lease.max_hold);
+  turn.emit(key.name.project, WentStale{key.name, key.holder, slot.weight});
+  if (const Process* process = process_of(slot)) {
+    return begin_ending(
+        turn, key, *process, held_too_long ? custody::Cause::MaxHold : custody::Cause::Silent);
+  }
+  vacate(turn, key);
+}
+
+// Whether a slot went.
+bool settle_some(Turn& turn, const SemaphoreName& name, bool all) {
+  bool gone = false;
+  while (const DueKey* first = first_due(turn.state(), name)) {
+    if (first->due > turn.now()) break;
+    if (!all && !turn.may_touch()) break;
+    turn.touch();
+    const SlotKey key{name, first->holder};
+    const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
+    if (!is_over(lease, turn.leases_from(), turn.now())) {
+      // Grace moved its limit. Whoever waits for it waits for this holder again.
+      place(turn, key, over_at(lease, turn.leases_from()));
+      grant::retry(turn, key.holder);
+      continue;
+    }
+    go_stale(turn, key);
+    gone = true;
+  }
+  return gone;
+}
+
+// As with locks: a phase holds through the daemon, and ends itself at its `max_hold`.
+Lease new_lease(Turn& turn,
+                const grant::SlotWant& want,
+                const grant::Request& request,
+                std::optional<Time>& expires_at) {
+  const Config& config = turn.state().semaphores.semaphores.find(want.name)->config;
+  const Duration timeout =
+      want.timeout ? *want.timeout : config.heartbeat_timeout.value_or(limits::heartbeat_timeout);
+  Lease lease{turn.next_token(), turn.now(), turn.now(), std::nullopt, std::nullopt};
+  if (std::holds_alternative<grant::ToPhase>(request.origin)) {
+    if (want.max_hold) expires_at = saturating_add(turn.now(), *want.max_hold);
+    return lease;
+  }
+  lease.timeout = timeout;
+  lease.max_hold = want.max_hold;
+  expires_at = limit_of(lease, turn.leases_from());
+  return lease;
+}
+
+grant::Given keep_and_increase(Turn& turn, const grant::SlotWant& want, const SlotKey& key) {
+  const Lease lease = refresh(turn, key);
+  const std::uint32_t before = turn.state().semaphores.slots.find(key)->weight;
+  if (want.weight > before) {
+    Table& table = turn.change().semaphores;
+    table.slots.edit(key)->weight = want.weight;
+    table.semaphores.edit(key.name)->in_use += want.weight - before;
+    turn.emit(key.name.project, WasAcquired{key.name, key.holder, want.weight, lease.token});
+  }
+  return {key.name.name,
+          lease.token,
+          limit_of(lease, turn.leases_from()),
+          std::max(want.weight, before),
+          std::nullopt};
+}
+
+}  // namespace
+
+std::uint32_t available(const Semaphore& semaphore) {
+  const std::uint64_t capacity = semaphore.config.capacity;
+  return capacity > semaphore.in_use ? static_cast<std::uint32_t>(capacity - semaphore.in_use) : 0;
+}
+
+bool has_already(const State& state, const grant::SlotWant& want, const Holder& holder, Time now) {
+  const Slot* own = state.semaphores.slots.find({want.name, holder});
+  return own && !own->ending && !is_over(own->lease, state.leases_from, now) &&
+         own->weight >= want.weight;
+}
+
+bool is_open_to(const State& state, const grant::SlotWant& want, const Holder& holder, Time now) {
+  const Semaphore* semaphore = state.semaphores.semaphores.find(want.name);
+  if (!semaphore) return false;
+  const Slot* own = state.semaphores.slots.find({want.name, holder});
+  if (!own) return want.weight <= available(*semaphore);
+  if (own->ending || is_over(own->lease, state.leases_from, now)) return false;
+  return want.weight <= own->weight || want.weight - own->weight <= available(*semaphore);
+}
+
+grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request) {
+  const SlotKey key{want.name, request.holder};
+  if (turn.state().semaphores.slots.contains(key)) return keep_and_increase(turn, want, key);
+
+  std::optional<Time> expires_at;
+  const Lease lease = new_lease(turn, want, request, expires_at);
+  Table& table = turn.change().semaphores;
+  table.slots.set(key, {want.weight, request.meta, lease, std::nullopt, std::nullopt});
+  table.semaphores.edit(want.name)->in_use += want.weight;
+  place(turn, key, over_at(lease, turn.leases_from()));
+  session::bind(turn, request.holder.session, LeaseRef{SlotLease{key.name, key.holder}});
+  if (request.meta && request.meta->process) {
+    custody::keep(turn, *request.meta->process, SlotLease{key.name, key.holder});
+  }
+  turn.emit(key.name.project, WasAcquired{key.name, key.holder, want.weight, lease.token});
+  return {key.name.name, lease.token, expires_at, want.weight, std::nullopt};
+}
+
+Lease refresh(Turn& turn, const SlotKey& key) {
+  const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
+  if (lease.last_sign == turn.now()) return lease;
+  Lease& changed = turn.change().semaphores.slots.edit(key)->lease;
+  changed.last_sign = turn.now();
+  const Lease refreshed = changed;
+  place(turn, key, over_at(refreshed, turn.leases_from()));
+  return refreshed;
+}
+
+void vacate(Turn& turn, const SlotKey& key) {
+  const Slot* found = turn.state().semaphores.slots.find(key);
+  if (!found) return;
+  const Slot slot = *found;
+  place(turn, key, std::nullopt);
+  Table& table = turn.change().semaphores;
+  table.slots.erase(key);
+  table.semaphores.edit(key.name)->in_use -= slot.weight;
+  const SlotLease lease{key.name, key.holder};
+  if (const Process* process = process_of(slot)) custody::let_go(turn, *process, lease);
+  session::unbind(turn, key.holder.session, LeaseRef{lease});
+}
+
+void join_line(Turn& turn, const SemaphoreName& name) {
+  ++turn.change().semaphores.semaphores.edit(name)->waiting;
+}
+
+void leave_line(Turn& turn, const SemaphoreName& name) {
+  --turn.change().semaphores.semaphores.edit(name)->waiting;
+}
+
+void settle(Turn& turn, const SemaphoreName& name) {
+  if (settle_some(turn, name, true)) grant::serve(turn, name);
+}
+
+void due(Turn& turn, const Due& due) {
+  if (!turn.state().semaphores.semaphores.contains(due.name)) return;
+  settle_some(turn, due.name, false);
+  arm_first(turn, due.name);
+  grant::serve(turn, due.name);
+}
+
+void lease_gone(Turn& turn, const SlotKey& key) {
+  const Slot* slot = turn.state().semaphores.slots.find(key);
+  if (!slot) return;
+  const std::uint32_t weight = slot->weight;
+  vacate(turn, key);
+  turn.emit(key.name.project, WasReleased{key.name, key.holder, weight, true});
+  grant::serve(turn, key.name);
+}
+
+void session_gone(Turn& turn, const SlotKey& key) {
+  settle(turn, key.name);
+  const Slot* slot = turn.state().semaphores.slots.find(key);
+  if (!slot) return;
+  session::unbind(turn, key.holder.session, LeaseRef{SlotLease{key.name, key.holder}});
+  if (slot->ending) return;
+  if (const Process* found = process_of(*slot)) {
+    const Process process = *found;
+    return begin_ending(turn, key, process, custody::Cause::Cancelled);
+  }
+  lease_gone(turn, key);
+}
+
+}  // namespace reeve::semaphore

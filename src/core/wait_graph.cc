@@ -1,0 +1,332 @@
+#include "core/wait_graph.h"
+
+#include "base/match.h"
+#include "core/state.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <map>
+#include <set>
+
+namespace reeve::wait_graph {
+namespace {
+
+// Everything here points into the state, which does not change meanwhile.
+struct ByValue {
+  template <class T>
+  bool operator()(const T* a, const T* b) const {
+    return *a < *b;
+  }
+};
+
+// Who stands in the way, and whether he is being made to leave.
+struct Obstacle {
+  const Holder* holder = nullptr;
+  bool leaving = false;
+};
+
+bool names_process(const Boxed<HolderMeta>& meta) { return meta && meta->process; }
+
+Obstacle obstacle(const State& state, const LockName& name, Time now) {
+  const lock::Lock* lock = state.locks.locks.find(name);
+  if (!lock) return {};
+  return match(
+      lock->state,
+      [](const lock::Free&) { return Obstacle{}; },
+      [&](const lock::Held& held) {
+        const lock::Tenure& tenure = held.tenure;
+        if (!is_over(tenure.lease, state.leases_from, now)) return Obstacle{&tenure.holder, false};
+        if (names_process(tenure.meta)) return Obstacle{&tenure.holder, true};
+        return Obstacle{};
+      },
+      [](const lock::Stale&) { return Obstacle{}; },
+      [](const lock::Ending& ending) { return Obstacle{&ending.tenure.holder, true}; });
+}
+
+// The holders of a semaphore that count, one by one, until `see` is content.
+template <class See>
+void each_holder(const State& state, const SemaphoreName& name, Time now, See see) {
+  const auto& slots = state.semaphores.slots;
+  for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
+    const semaphore::Slot& slot = at->second;
+    const bool over = is_over(slot.lease, state.leases_from, now);
+    if (over && !names_process(slot.meta)) continue;
+    if (!see(Obstacle{&at->first.holder, over || slot.ending})) return;
+  }
+}
+
+template <class See>
+void each_wait(const State& state, const Holder& holder, See see) {
+  const auto& waits = state.grants.waits;
+  for (auto at = waits.lower_bound({holder, {}}); at != waits.end() && at->holder == holder; ++at) {
+    if (const grant::Waiter* waiter = state.grants.waiters.find(at->waiter)) {
+      see(at->waiter, waiter->request);
+    }
+  }
+}
+
+bool waits_at_all(const State& state, const Holder& holder) {
+  const auto at = state.grants.waits.lower_bound({holder, {}});
+  return at != state.grants.waits.end() && at->holder == holder;
+}
+
+// A walk along the waits, nearest holders first.
+class Walk {
+ public:
+  Walk(const State& state, Time now) : state_(state), now_(now) {}
+
+  // Whoever `request` waits for is ahead of us from now on.
+  void follow(const grant::Request& request) {
+    for (const grant::LockWant& want : request.locks) {
+      const Obstacle found = obstacle(state_, want.name, now_);
+      if (found.holder && *found.holder != request.holder) reach(*found.holder);
+    }
+    for (const grant::SlotWant& want : request.slots) {
+      const auto [at, first] = visited_.emplace(&want.name, &request.holder);
+      if (!first) {
+        // All but one were reached already: he who asked then. It is his turn if another asks.
+        if (*at->second != request.holder && holds(want.name, *at->second)) reach(*at->second);
+        continue;
+      }
+      each_holder(state_, want.name, now_, [&](const Obstacle& other) {
+        if (*other.holder != request.holder) reach(*other.holder);
+        return true;
+      });
+    }
+  }
+
+  void reach(const Holder& holder) {
+    if (seen_.insert(&holder).second) reached_.push_back(&holder);
+  }
+
+  // The next holder that was reached, null at the end.
+  const Holder* next() { return next_ < reached_.size() ? reached_[next_++] : nullptr; }
+
+ private:
+  bool holds(const SemaphoreName& name, const Holder& holder) const {
+    const semaphore::Slot* slot = state_.semaphores.slots.find({name, holder});
+    return slot && (!is_over(slot->lease, state_.leases_from, now_) || names_process(slot->meta));
+  }
+
+  const State& state_;
+  Time now_;
+  std::set<const Holder*, ByValue> seen_;
+  std::map<const SemaphoreName*, const Holder*, ByValue> visited_;  // and who was left out
+  std::vector<const Holder*> reached_;
+  std::size_t next_ = 0;
+};
+
+std::vector<WaiterId> waits_along(const State& state, Walk walk) {
+  std::vector<WaiterId> waits;
+  while (const Holder* holder = walk.next()) {
+    each_wait(state, *holder, [&](WaiterId waiter, const grant::Request& request) {
+      waits.push_back(waiter);
+      walk.follow(request);
+    });
+  }
+  std::ranges::sort(waits);
+  const auto twice = std::ranges::unique(waits);
+  waits.erase(twice.begin(), twice.end());
+  return waits;
+}
+
+// Supposes that the asker waits, and finds out who then could never move: first everybody
+// behind the request, then, from the asker backwards, all who are stuck because of him.
+class Deadlock {
+ public:
+  Deadlock(const State& state, const grant::Request& request, Time now)
+      : state_(state), request_(request), within_(grant::within_of(request)), now_(now) {}
+
+  std::optional<std::vector<Holder>> find() {
+    const std::vector<const Holder*> first = explore();
+    if (first.empty()) return std::nullopt;
+    stick(request_.holder, nullptr);
+    if (within_) stick(*within_, nullptr);
+    spread();
+    for (const grant::LockWant& want : request_.locks) {
+      const Obstacle found = obstacle(state_, want.name, now_);
+      if (blocks(found, request_.holder) && is_stuck(*found.holder)) return circle(*found.holder);
+    }
+    for (const grant::SlotWant& want : request_.slots) {
+      if (semaphore::is_open_to(state_, want, request_.holder, now_)) continue;
+      const auto pool = pools_.find(&want.name);
+      if (pool == pools_.end() || !all_others_stuck(pool->second, request_.holder)) continue;
+      for (const Holder* member : pool->second.members) {
+        if (*member != request_.holder) return circle(*member);
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  struct Node {
+    std::vector<const Holder*> waiting;  // who waits for a lock of this holder
+    std::vector<const SemaphoreName*> slots;
+    bool stuck = false;
+    const Holder* because_of = nullptr;
+  };
+
+  // A semaphore without room, none of whose holders is sure to move.
+  struct Pool {
+    struct Waiting {
+      const Holder* holder;  // for whom the wait counts
+      const Holder* own;     // whose slot, if he has one, does not stand in the way
+    };
+
+    bool moves = false;
+    std::vector<const Holder*> members;
+    std::size_t not_stuck = 0;
+    std::vector<Waiting> waiting;
+  };
+
+  static bool blocks(const Obstacle& obstacle, const Holder& holder) {
+    return obstacle.holder && !obstacle.leaving && *obstacle.holder != holder;
+  }
+
+  bool is_asker(const Holder& holder) const {
+    return holder == request_.holder || (within_ && holder == *within_);
+  }
+
+  bool is_stuck(const Holder& holder) const {
+    const auto node = nodes_.find(&holder);
+    return node != nodes_.end() && node->second.stuck;
+  }
+
+  // Everybody who is reached is explored once; gives back whom the request itself waits for.
+  std::vector<const Holder*> explore() {
+    add(nullptr, request_);
+    const std::vector<const Holder*> first = found_;
+    for (std::size_t i = 0; i < found_.size(); ++i) {
+      const Holder* holder = found_[i];
+      if (is_asker(*holder)) continue;  // he is stuck, by what we suppose
+      each_wait(
+          state_, *holder, [&](WaiterId, const grant::Request& request) { add(holder, request); });
+    }
+    return first;
+  }
+
+  void add(const Holder* waiting, const grant::Request& request) {
+    for (const grant::LockWant& want : request.locks) {
+      const Obstacle found = obstacle(state_, want.name, now_);
+      if (!blocks(found, request.holder)) continue;
+      Node& node = reach(*found.holder);
+      if (waiting) node.waiting.push_back(waiting);
+    }
+    for (const grant::SlotWant& want : request.slots) {
+      if (semaphore::is_open_to(state_, want, request.holder, now_)) continue;
+      Pool& pool = look_into(want.name);
+      if (waiting && !pool.moves) pool.waiting.push_back({waiting, &request.holder});
+    }
+  }
+
+  Node& reach(const Holder& holder) {
+    const auto [node, is_new] = nodes_.try_emplace(&holder);
+    if (is_new) found_.push_back(&holder);
+    return node->second;
+  }
+
+  // Most semaphores have a holder who waits for nothing, and then nobody is stuck on them.
+  Pool& look_into(const SemaphoreName& name) {
+    const auto [at, is_new] = pools_.try_emplace(&name);
+    Pool& pool = at->second;
+    if (!is_new) return pool;
+    each_holder(state_, name, now_, [&](const Obstacle& member) {
+      pool.moves =
+          member.leaving || (!is_asker(*member.holder) && !waits_at_all(state_, *member.holder));
+      pool.members.push_back(member.holder);
+      return !pool.moves;
+    });
+    if (pool.moves) {
+      pool.members.clear();
+      return pool;
+    }
+    pool.not_stuck = pool.members.size();
+    for (const Holder* member : pool.members) reach(*member).slots.push_back(at->first);
+    return pool;
+  }
+
+  void stick(const Holder& holder, const Holder* because_of) {
+    const auto node = nodes_.find(&holder);
+    if (node == nodes_.end() || node->second.stuck) return;
+    node->second.stuck = true;
+    node->second.because_of = because_of;
+    stuck_.push_back(node->first);
+  }
+
+  void spread() {
+    for (std::size_t i = 0; i < stuck_.size(); ++i) {
+      const Holder* holder = stuck_[i];
+      const Node& node = nodes_.at(holder);
+      for (const Holder* waiting : node.waiting) stick(*waiting, holder);
+      for (const SemaphoreName* name : node.slots) {
+        Pool& pool = pools_.at(name);
+        --pool.not_stuck;
+        for (const Pool::Waiting& waiting : pool.waiting) {
+          if (all_others_stuck(pool, *waiting.own)) stick(*waiting.holder, holder);
+        }
+      }
+    }
+  }
+
+  bool all_others_stuck(const Pool& pool, const Holder& own) const {
+    if (pool.moves || pool.members.empty()) return false;
+    if (pool.not_stuck == 0) return true;
+    if (pool.not_stuck > 1 || pool.members.size() == 1) return false;
+    return !is_stuck(own) &&
+           std::ranges::any_of(pool.members, [&](const Holder* member) { return *member == own; });
+  }
+
+  std::vector<Holder> circle(const Holder& first) const {
+    std::vector<Holder> holders{request_.holder};
+    for (const Holder* at = &first; at && *at != request_.holder;) {
+      holders.push_back(*at);
+      at = nodes_.at(at).because_of;
+    }
+    return holders;
+  }
+
+  const State& state_;
+  const grant::Request& request_;
+  const Holder* within_;
+  Time now_;
+  std::map<const Holder*, Node, ByValue> nodes_;
+  std::map<const SemaphoreName*, Pool, ByValue> pools_;
+  std::vector<const Holder*> found_;
+  std::vector<const Holder*> stuck_;
+};
+
+}  // namespace
+
+std::optional<std::vector<Holder>> would_deadlock(const State& state,
+                                                  const grant::Request& request,
+                                                  Time now) {
+  return Deadlock(state, request, now).find();
+}
+
+bool waits_for(const State& state,
+               const grant::Request& waiting,
+               const grant::Request& other,
+               Time now) {
+  const Holder* within = grant::within_of(other);
+  Walk walk(state, now);
+  walk.follow(waiting);
+  while (const Holder* holder = walk.next()) {
+    if (*holder == other.holder || (within && *holder == *within)) return true;
+    each_wait(state, *holder, [&](WaiterId, const grant::Request& next) { walk.follow(next); });
+  }
+  return false;
+}
+
+std::vector<WaiterId> waits_behind(const State& state, const grant::Request& waiting, Time now) {
+  Walk walk(state, now);
+  walk.follow(waiting);
+  return waits_along(state, std::move(walk));
+}
+
+std::vector<WaiterId> waits_behind(const State& state, const Holder& holder, Time now) {
+  Walk walk(state, now);
+  walk.reach(holder);
+  return waits_along(state, std::move(walk));
+}
+
+}  // namespace reeve::wait_graph
