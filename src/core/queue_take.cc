@@ -222,7 +222,7 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
 void serve(Turn& turn, QueueNo no, Time when) {
   while (!get(turn, no).paused && first_ready(turn, no)) {
     const std::optional<WaiterId> waiter = first_in_line(turn, no);
-    if (!waiter) return;
+    if (!waiter) return worker::queue_ready(turn, get(turn, no).name);
     if (!turn.may_touch()) {
       if (get(turn, no).unserved) return;
       turn.change().queues.queues.edit(no)->unserved = turn.now();
