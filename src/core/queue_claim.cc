@@ -1,6 +1,7 @@
 #include "core/names.h"
 #include "core/queue_place.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
