@@ -192,8 +192,8 @@ RC_GTEST_PROP(QueueLeaseLaws, InvariantsHoldWhoeverComesAndGoes, ()) {
   config.visibility_timeout = 3s;
   config.dead_letter = lost;
   world.create(bugs, config);
-  const std::vector<Act> acts = *rc::gen::container<std::vector<Act>>(rc::gen::tuple(
-      rc::gen::inRange(0, 9), rc::gen::inRange(0, 4), rc::gen::inRange(0, 4)));
+  const std::vector<Act> acts = *rc::gen::container<std::vector<Act>>(
+      rc::gen::tuple(rc::gen::inRange(0, 9), rc::gen::inRange(0, 4), rc::gen::inRange(0, 4)));
   std::vector<TakenItem> taken;
   for (const auto& [verb, a, b] : acts) {
     const SessionId of{static_cast<std::uint64_t>(a)};

@@ -1,8 +1,9 @@
 #include "core/queue_testing.h"
 
-#include <algorithm>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <algorithm>
 #include <set>
 #include <tuple>
 
@@ -18,8 +19,10 @@ using Acts = std::vector<Act>;
 constexpr int verbs = 22;
 
 rc::Gen<Acts> acts() {
-  return rc::gen::container<Acts>(rc::gen::tuple(rc::gen::inRange(0, verbs), rc::gen::inRange(0, 8),
-                                                 rc::gen::inRange(0, 8), rc::gen::inRange(0, 8)));
+  return rc::gen::container<Acts>(rc::gen::tuple(rc::gen::inRange(0, verbs),
+                                                 rc::gen::inRange(0, 8),
+                                                 rc::gen::inRange(0, 8),
+                                                 rc::gen::inRange(0, 8)));
 }
 
 // Few queues, few items, short times, so that things collide. `bugs` has dead letters; `chores`
@@ -42,16 +45,17 @@ class Crowd : public QueueWorld {
     create(chores, config);
   }
 
-  // One act; `verb` below 18 is a request, whose answer is given back.
+  // One act, and its answer if it is a request.
   reeve::Reply act(const Act& act) {
     const auto [verb, a, b, c] = act;
-    const QueueName& queue = queues()[static_cast<std::size_t>(a % 3)];
+    const QueueName queue = queues()[static_cast<std::size_t>(a % 3)];
     switch (verb) {
       case 0:
       case 1:
       case 2:
-        return ask(Push{queue, {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]),
-                                with(c % 3)}});
+        return ask(
+            Push{queue,
+                 {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]), with(c % 3)}});
       case 3:
       case 4:
       case 5:
@@ -65,9 +69,8 @@ class Crowd : public QueueWorld {
       case 10:
         return about(b, [&](const ItemClaim& it) { return Fail{queue_at(it), it, "red", {}}; });
       case 11:
-        return about(b, [&](const ItemClaim& it) {
-          return Release{queue_at(it), it, c % 3 * 1s, c};
-        });
+        return about(b,
+                     [&](const ItemClaim& it) { return Release{queue_at(it), it, c % 3 * 1s, c}; });
       case 12:
         return about(b, [&](const ItemClaim& it) { return Bury{queue_at(it), it, "", {}}; });
       case 13:
@@ -91,16 +94,15 @@ class Crowd : public QueueWorld {
         stamp.now += b * 700ms;
         return {};
       case 20:
-        await({queue, lost}, 2s, {}, static_cast<std::uint32_t>(b % 2 + 1));
-        return {};
+        return ask(Take{{queue, lost}, bo, {}, static_cast<std::uint32_t>(b % 2 + 1), 2s});
       default:
         input(Resumed{System::What::Suspended});
         return {};
     }
   }
 
-  std::vector<ItemClaim> claims;   // all that were ever given
-  std::set<std::uint64_t> spent;   // tokens with which something was accepted
+  std::vector<ItemClaim> claims;  // all that were ever given
+  std::set<std::uint64_t> spent;  // tokens with which something was accepted
 
  private:
   static std::vector<QueueName> queues() { return {bugs, lost, chores}; }
@@ -173,8 +175,8 @@ RC_GTEST_PROP(QueueLaws, ASpentClaimIsNeverGoodAgain, ()) {
     for (const ItemClaim& claim : crowd.claims) {
       if (!crowd.spent.contains(claim.claim.value)) continue;
       const Item* item = crowd.item_of(claim.item);
-      const bool held = item && item->state == ItemState::Processing &&
-                        item->rest->claim->token == claim.claim;
+      const bool held =
+          item && item->state == ItemState::Processing && item->rest->claim->token == claim.claim;
       RC_ASSERT(!held);
     }
   }
@@ -187,10 +189,9 @@ RC_GTEST_PROP(QueueLaws, AClaimIsAcceptedExactlyWhileItIsTheItemsOwnAndGood, ())
     for (const ItemClaim& claim : crowd.claims) {
       const State settled = apply(crowd.state, Tick{}, crowd.stamp).state;
       const Item* item = settled.queues.items.find(claim.item);
-      const bool good = item && item->state == ItemState::Processing &&
-                        item->rest->claim->token == claim.claim;
-      const QueueName name =
-          item ? settled.queues.queues.find(item->queue)->name : bugs;
+      const bool good =
+          item && item->state == ItemState::Processing && item->rest->claim->token == claim.claim;
+      const QueueName name = item ? settled.queues.queues.find(item->queue)->name : bugs;
       const queue::Command fail = Fail{name, claim, "", {}};
       const Applied applied =
           apply(crowd.state, Request{default_project, {}, true, {}, fail}, crowd.stamp);
