@@ -60,6 +60,13 @@ std::optional<Time> checkpoint_due(const Task& task) {
                                                                    : std::nullopt;
 }
 
+// Of two values for one name the later counts: the agent's own come last.
+Variables environment_of(const Begin& begin) {
+  Variables environment = begin.environment;
+  environment.insert(environment.end(), begin.agent.env.begin(), begin.agent.env.end());
+  return environment;
+}
+
 void run_checkpoint(Hand& hand) {
   Task& task = hand.task;
   const definition::Agent& agent = agent_of(task);
@@ -71,7 +78,8 @@ void run_checkpoint(Hand& hand) {
                    agent.checkpoint_every,
                    task.begun->pipeline,
                    task.begun->name + "#checkpoint",
-                   false},
+                   false,
+                   environment_of(*task.begun)},
              Part::Checkpoint);
 }
 
@@ -120,15 +128,6 @@ void get_going(Hand& hand) {
     task.checkpoint_at = saturating_add(hand.now, *agent.checkpoint_every);
   }
   hand.emit(WasStarted{task.id, task.attempt, task.begun->name});
-}
-
-Variables variables_of(const Begin& begin) {
-  Variables variables = begin.variables;
-  for (const auto& entry : begin.agent.env) {
-    const auto same = [&](const auto& other) { return other.first == entry.first; };
-    if (std::ranges::none_of(variables, same)) variables.push_back(entry);
-  }
-  return variables;
 }
 
 // The result of a run to completion.
@@ -180,9 +179,10 @@ Next spawn(Task task, WorkId attempt, Time now) {
                    begin.agent.command,
                    begin.prompt,
                    begin.workspace,
-                   variables_of(begin),
+                   begin.variables,
                    begin.agent.session,
-                   timeout},
+                   timeout,
+                   environment_of(begin)},
              Part::Spawn);
   if (!begin.agent.session) get_going(hand);
   return std::move(hand).finish();

@@ -17,7 +17,8 @@ using agent::Doing;
 TEST(Task, ASpawnCarriesTheAttemptAndAllThatTheAgentNeeds) {
   Begin begin = fixer();
   begin.variables = {{"BUG", "42"}};
-  begin.agent.env = {{"ROLE", "fixer"}, {"BUG", "1"}};
+  begin.environment = {{"PATH", "/bin"}};
+  begin.agent.env = {{"ROLE", "fixer"}};
   begin.agent.timeout = 1h;
 
   const Next step = spawn(make(work, begin), work, start);
@@ -27,9 +28,10 @@ TEST(Task, ASpawnCarriesTheAttemptAndAllThatTheAgentNeeds) {
                                      "claude",
                                      "Fix it.",
                                      "/ws",
-                                     {{"BUG", "42"}, {"ROLE", "fixer"}},
+                                     {{"BUG", "42"}},
                                      true,
-                                     std::nullopt},
+                                     std::nullopt,
+                                     {{"PATH", "/bin"}, {"ROLE", "fixer"}}},
                                Address{work, work, Part::Spawn}}}}));
   EXPECT_EQ(told(make(work, begin), step), "Spawn (Starting)");
 }
