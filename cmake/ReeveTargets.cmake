@@ -23,15 +23,16 @@ reeve_pch_target(reeve_test_pch
 
 # reeve_library(<name> [USES <folder>...] [WITH <outside>...])
 #
-# src/<name>/*.cc becomes the library <name>; src/<name>/*_test.cc, with testing.cc if there is one,
-# the test program <name>_test, whose tests carry <name> as their label. main.cc belongs to
-# programs. A folder of headers, or one without tests yet, is fine: every build looks again.
+# src/<name>/*.cc becomes the library <name>; src/<name>/*_test.cc, with what they share in
+# testing.cc or *_testing.cc, the test program <name>_test, whose tests carry <name> as their
+# label. main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every
+# build looks again.
 function(reeve_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;WITH")
   file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
   set(tests ${sources})
-  list(FILTER tests INCLUDE REGEX "(_test|/testing)\\.cc$")
-  list(FILTER sources EXCLUDE REGEX "(_test|/testing|/main)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "(_test|[/_]testing)\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|[/_]testing|/main)\\.cc$")
 
   if(sources)
     add_library(${name} STATIC ${sources})

@@ -1,6 +1,6 @@
 #include "core/apply.h"
 #include "core/digest.h"
-#include "story.h"
+#include "demo/story.h"
 
 #include <chrono>
 #include <cstdint>

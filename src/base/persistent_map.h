@@ -36,8 +36,8 @@ namespace reeve {
 //
 // Keys inserted in ascending order, be it at the end of the map or within it, fill their
 // leaves; in random order they leave them two thirds full. What erasing leaves less than a
-// third full is joined with its neighbour or helped by it. A map of few entries is one small
-// leaf.
+// third full is joined with a neighbour, once the two fit into one node. A map of few entries
+// is one small leaf.
 //
 // Keys and values are moved about freely: a pointer or iterator into a map is good until that
 // map is next changed, and an edit pointer also only until the map is copied. Moving a Key or
@@ -51,7 +51,8 @@ class PersistentMap {
   static constexpr unsigned leaf_capacity = Leaf::fitting(layout.leaf_bytes, layout.fewest_in_leaf);
   static constexpr unsigned inner_capacity =
       Inner::fitting(layout.inner_bytes, layout.fewest_in_inner);
-  static constexpr unsigned max_levels = 12;  // of at least 16 / 3 children each: 6^11 leaves
+  // Ten million leaves even if a node in two has one child and the others a third of 16.
+  static constexpr unsigned max_levels = 14;
 
   // The nodes from the root down to a leaf by their level, and the index chosen in each.
   struct Step {
@@ -283,7 +284,7 @@ class PersistentMap {
   // A leaf for the same few entries with room for more.
   static Head* grown(Leaf* small) {
     Leaf* const large = Leaf::make(0, std::min(small->capacity * 2U, leaf_capacity));
-    small->move_last_to(*large, small->count);
+    small->move_to(*large, 0);
     Leaf::destroy(small);
     return large;
   }
@@ -308,17 +309,11 @@ class PersistentMap {
   // Erasing.
 
   // Sees to the nodes of the path, whose leaf has just lost an entry, from there upwards.
-  void mend(Path& path) {
+  void mend(const Path& path) {
     for (unsigned level = 0; level < root_->level; ++level) {
       Inner& parent = *inner(path[level + 1].node);
       const unsigned index = path[level + 1].index;
-      if (level == 0) {
-        if (path[0].node->count >= (leaf_capacity + 2) / 3) break;
-        mend_child<Leaf>(parent, index);
-      } else {
-        if (path[level].node->count >= (inner_capacity + 2) / 3) break;
-        mend_child<Inner>(parent, index);
-      }
+      if (!(level == 0 ? mend_child<Leaf>(parent, index) : mend_child<Inner>(parent, index))) break;
     }
     while (root_->level > 0 && root_->count == 1) {
       Head* const only = inner(root_)->item(0);
@@ -329,27 +324,40 @@ class PersistentMap {
     if (root_->count == 0) release(std::exchange(root_, nullptr));
   }
 
-  // Joins the child and a neighbour, or evens them out if they are too many for one node.
+  // Drops a child that is empty, or joins one that is less than a third full with a neighbour
+  // if the two fit into one node. Beside a full neighbour it is left alone: a run that has just
+  // begun a node must not empty half of the full one before it. Says whether a child is gone.
   template <class Node>
-  static void mend_child(Inner& parent, unsigned index) {
-    if (parent.count == 1) {
-      if (parent.item(0)->count > 0) return;
-      release(parent.item(0));
-      return parent.erase(0);
-    }
-    const unsigned r = index == 0 ? 1 : index;
-    own(parent.item(r - 1));
-    own(parent.item(r));
-    auto* const left = static_cast<Node*>(parent.item(r - 1));
-    auto* const right = static_cast<Node*>(parent.item(r));
-    if (left->count + right->count > left->capacity) {
-      Node::even_out(*left, *right);
-      parent.keys()[r] = right->keys()[0];
+  static bool mend_child(Inner& parent, unsigned index) {
+    const Head* const node = parent.item(index);
+    const auto fits_with = [&](unsigned other) {
+      return other < parent.count && node->count + parent.item(other)->count <= node->capacity;
+    };
+    if (node->count == 0) {
+      release(parent.item(index));
+      parent.erase(index);
+    } else if (node->count * 3U >= node->capacity) {
+      return false;
+    } else if (index > 0 && fits_with(index - 1)) {
+      join<Node>(parent, index - 1);
+    } else if (fits_with(index + 1)) {
+      join<Node>(parent, index);
     } else {
-      right->move_first_to(*left, right->count);
-      Node::destroy(right);
-      parent.erase(r);
+      return false;
     }
+    return true;
+  }
+
+  // Moves all that is in the child behind the one at `index` into that one.
+  template <class Node>
+  static void join(Inner& parent, unsigned index) {
+    own(parent.item(index));
+    own(parent.item(index + 1));
+    auto* const left = static_cast<Node*>(parent.item(index));
+    auto* const right = static_cast<Node*>(parent.item(index + 1));
+    right->move_to(*left, 0);
+    Node::destroy(right);
+    parent.erase(index + 1);
   }
 
   Head* root_ = nullptr;

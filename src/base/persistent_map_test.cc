@@ -133,17 +133,18 @@ std::vector<int> shuffled(int n) {
   return numbers;
 }
 
-// Counts its copies, to see who clones and who writes in place.
+// Counts its copies, to see who clones and who writes in place, and its moves.
 struct Counted {
   explicit Counted(int n) : number(n) {}
   Counted(const Counted& other) : number(other.number) { ++copies; }
-  Counted(Counted&&) = default;
+  Counted(Counted&& other) noexcept : number(other.number) { ++moves; }
   Counted& operator=(const Counted&) = default;
   Counted& operator=(Counted&&) = default;
   ~Counted() = default;
 
   int number;
   static inline int copies = 0;
+  static inline int moves = 0;
 };
 
 PersistentMap<int, Counted> a_thousand() {
@@ -435,6 +436,30 @@ TEST(PersistentMap, SeveralAscendingRunsInOneMapFillTheirLeavesToo) {
   EXPECT_GT(fill(map), 0.95);
 }
 
+TEST(PersistentMap, ARunFillsItsLeavesAlsoWhenSomeOfItIsErasedOnTheWay) {
+  PersistentMap<Place, int> map;
+  map.set({2, 0, 0}, 0);
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    map.set({1, 1, i}, 0);
+    if (i % 4 == 3) map.erase({1, 1, i - 2});
+  }
+
+  expect_sound(map);
+  EXPECT_GT(fill(map), 0.9);
+}
+
+TEST(PersistentMap, ARunFillsItsLeavesAlsoWhenCopiesAreTakenOnTheWay) {
+  PersistentMap<Place, int> map;
+  PersistentMap<Place, int> copy;
+  for (std::uint64_t i = 0; i < 20'000; ++i) {
+    copy = map;
+    map.set({1, 1, i}, 0);
+  }
+
+  expect_sound(map);
+  EXPECT_GT(fill(map), 0.98);
+}
+
 TEST(PersistentMap, DescendingAndRandomKeysLeaveNoLeafWasted) {
   PersistentMap<int, int> descending;
   for (int i = 20'000; i > 0; --i) descending.set(i, i);
@@ -444,14 +469,31 @@ TEST(PersistentMap, DescendingAndRandomKeysLeaveNoLeafWasted) {
   for (const int i : shuffled(20'000)) random.set(i, i);
   EXPECT_GE(fill(random), 0.6);
 
-  // Into the gaps of a full map, from above.
-  PersistentMap<int, int> gaps;
-  for (int i = 0; i < 1'000; ++i) gaps.set(i * 1'000, i);
-  for (int gap = 0; gap < 1'000; gap += 10) {
-    for (int i = 900; i > 0; i -= 10) gaps.set(gap * 1'000 + i, i);
+  // From above, into the gaps between the leaves of a full map.
+  PersistentMap<int, int, tiny> gaps;
+  const int one_leaf = tiny.fewest_in_leaf;
+  for (int i = 0; i < 500; ++i) gaps.set(i * 100, i);
+  for (int gap = one_leaf - 1; gap < 500; gap += one_leaf) {
+    for (int i = 90; i > 0; i -= 3) gaps.set(gap * 100 + i, i);
   }
   expect_sound(gaps);
-  EXPECT_GE(fill(gaps), 0.45);
+  EXPECT_GE(fill(gaps), 0.5);
+}
+
+TEST(PersistentMap, NeighboursAreJoinedFromEitherSideOnceTheyFitIntoOneLeaf) {
+  for (const bool left_first : {true, false}) {
+    PersistentMap<int, int, tiny> map;
+    for (int i = 0; i < 8; ++i) map.set(i, i);
+    for (const int key : {left_first ? 1 : 5, left_first ? 2 : 6, left_first ? 3 : 7}) {
+      map.erase(key);
+    }
+    EXPECT_EQ(PersistentMapInspector::leaves(map), 2U);  // one entry beside a full leaf
+    for (const int key : {left_first ? 5 : 1, left_first ? 6 : 2, left_first ? 7 : 3}) {
+      map.erase(key);
+    }
+    EXPECT_EQ(PersistentMapInspector::leaves(map), 1U);
+    EXPECT_EQ(map.size(), 2U);
+  }
 }
 
 TEST(PersistentMap, RandomErasingLeavesNodesAThirdFull) {
@@ -465,6 +507,20 @@ TEST(PersistentMap, RandomErasingLeavesNodesAThirdFull) {
     }
   }
   EXPECT_EQ(PersistentMapInspector::leaves(map), 0U);
+}
+
+TEST(PersistentMap, ErasingAtTheEndsMovesFewOfTheOthers) {
+  using Map = PersistentMap<int, Counted>;
+  const int one_leaf = PersistentMapInspector::leaf_capacity<Map>();
+  Map map = a_thousand();
+
+  Counted::moves = 0;
+  for (int i = 0; i < 500; ++i) map.erase(i);
+  EXPECT_LT(Counted::moves / 500, one_leaf * 3 / 4);
+
+  Counted::moves = 0;
+  for (int i = 999; i >= 500; --i) map.erase(i);
+  EXPECT_LT(Counted::moves / 500, 2);
 }
 
 TEST(PersistentMap, AQueueMovesThroughKeysWithoutGrowing) {
@@ -528,6 +584,13 @@ TEST(PersistentMap, CopiesAreMadeChangedAndDroppedOnSeveralThreads) {
   }
   for (int i = 0; i < 500; ++i) origin.erase(i);
   EXPECT_TRUE(origin.empty());
+}
+
+TEST(PersistentSet, TakesNoRoomBesideItsKeys) {
+  struct Nothing {};
+  using Set = PersistentMap<Place, Nothing>;
+  constexpr unsigned in_a_kilobyte = (1024 - 16) / sizeof(Place);
+  EXPECT_EQ(PersistentMapInspector::leaf_capacity<Set>(), in_a_kilobyte);
 }
 
 TEST(PersistentSet, IsAnOrderedSetThatKeepsItsCopies) {

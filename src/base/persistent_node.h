@@ -157,40 +157,15 @@ class Node : public Head {
       relocate(items() + index + 1, count - index - 1U, items() + index);
     }
     --count;
-    if (index < next) --next;
   }
 
-  static void even_out(Node& left, Node& right) {
-    const unsigned half = (left.count + right.count) / 2U;
-    if (left.count < half) {
-      right.move_first_to(left, half - left.count);
-    } else {
-      left.move_last_to(right, left.count - half);
-    }
-  }
-
-  // Moves the last `n` entries of this node to the beginning of `right`.
-  void move_last_to(Node& right, unsigned n) {
-    relocate(right.keys(), right.count, right.keys() + n);
-    relocate(keys() + count - n, n, right.keys());
-    if constexpr (has_items) {
-      relocate(right.items(), right.count, right.items() + n);
-      relocate(items() + count - n, n, right.items());
-    }
-    count = static_cast<std::uint8_t>(count - n);
-    right.count = static_cast<std::uint8_t>(right.count + n);
-  }
-
-  // Moves the first `n` entries of this node to the end of `left`.
-  void move_first_to(Node& left, unsigned n) {
-    relocate(keys(), n, left.keys() + left.count);
-    relocate(keys() + n, count - n, keys());
-    if constexpr (has_items) {
-      relocate(items(), n, left.items() + left.count);
-      relocate(items() + n, count - n, items());
-    }
-    count = static_cast<std::uint8_t>(count - n);
-    left.count = static_cast<std::uint8_t>(left.count + n);
+  // Moves the entries from `index` on behind those of `other`, which has room for them.
+  void move_to(Node& other, unsigned index) {
+    const unsigned moved = count - index;
+    relocate(keys() + index, moved, other.keys() + other.count);
+    if constexpr (has_items) relocate(items() + index, moved, other.items() + other.count);
+    other.count = static_cast<std::uint8_t>(other.count + moved);
+    count = static_cast<std::uint8_t>(index);
   }
 
  private:
@@ -204,7 +179,7 @@ class Node : public Head {
   Node* split(unsigned index) {
     const unsigned kept = index == next ? index : count / 2U;
     Node* const beside = make(level, capacity);
-    move_last_to(*beside, count - kept);
+    move_to(*beside, kept);
     next = 0;
     return beside;
   }

@@ -255,8 +255,26 @@ Applied Root::finish(Reply reply) {
     ++turn_.state_.sequence;
     turn_.state_.now = turn_.now();
   }
-  return {std::move(turn_.state_),   std::move(reply),          std::move(turn_.answers_),
-          std::move(turn_.events_), std::move(turn_.effects_), turn_.changed_};
+  Applied applied;
+  applied.state = std::move(turn_.state_);
+  applied.reply = std::move(reply);
+  applied.answers = std::move(turn_.answers_);
+  applied.events = std::move(turn_.events_);
+  applied.effects = std::move(turn_.effects_);
+  applied.changed = turn_.changed_;
+  return applied;
+}
+
+Applied::Applied() = default;
+Applied::Applied(const Applied&) = default;
+Applied::Applied(Applied&&) noexcept = default;
+Applied& Applied::operator=(const Applied&) = default;
+Applied& Applied::operator=(Applied&&) noexcept = default;
+Applied::~Applied() = default;
+
+bool Applied::operator==(const Applied& other) const {
+  return state == other.state && reply == other.reply && answers == other.answers &&
+         events == other.events && effects == other.effects && changed == other.changed;
 }
 
 Applied apply(State state, const Input& input, Stamp stamp) {

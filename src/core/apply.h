@@ -19,14 +19,21 @@
 namespace reeve {
 
 struct [[nodiscard]] Applied {
+  Applied();
+  Applied(const Applied& other);
+  Applied(Applied&& other) noexcept;
+  Applied& operator=(const Applied& other);
+  Applied& operator=(Applied&& other) noexcept;
+  ~Applied();
+
+  bool operator==(const Applied& other) const;
+
   State state;
   Reply reply;
   std::vector<Answer> answers;  // to requests that had been waiting
   std::vector<Event> events;
   std::vector<Start> effects;
   bool changed = false;  // false: nothing to write, the state is what it was
-
-  bool operator==(const Applied&) const = default;
 };
 
 Applied apply(State state, const Input& input, Stamp stamp);

@@ -80,6 +80,8 @@ void add(Digester& to, const T& value) {
   boost::pfr::for_each_field(value, [&](const auto& field) { add(to, field); });
 }
 
+inline void add(Digester& to, const Reply& reply) { add(to, reply.value); }
+
 template <class A, class B>
 void add(Digester& to, const std::pair<A, B>& value) {
   add(to, value.first);
@@ -144,7 +146,7 @@ std::uint64_t digest_of(const Applied& applied) {
 
 std::uint64_t digest_of(const State& state) {
   Digester digester;
-  add(digester, state);
+  std::apply([&](const auto&... part) { (add(digester, part), ...); }, parts_of(state));
   return digester.value();
 }
 

@@ -2,6 +2,8 @@
 
 #include "base/match.h"
 
+#include <utility>
+
 namespace reeve {
 namespace {
 
@@ -20,6 +22,34 @@ std::string verb_of(System::What what) {
 }
 
 }  // namespace
+
+EventBody::EventBody(lock::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(semaphore::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(grant::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(custody::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(queue::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(task::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(pipeline::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(strategy::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(guard::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(dispatch::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(worker::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(cron::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(board::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(decision::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(mailbox::Event event) : EventSum(std::move(event)) {}
+EventBody::EventBody(Escalate event) : EventSum(std::move(event)) {}
+EventBody::EventBody(Custom event) : EventSum(std::move(event)) {}
+EventBody::EventBody(System event) : EventSum(std::move(event)) {}
+EventBody::EventBody(const EventBody&) = default;
+EventBody::EventBody(EventBody&&) noexcept = default;
+EventBody& EventBody::operator=(const EventBody&) = default;
+EventBody& EventBody::operator=(EventBody&&) noexcept = default;
+EventBody::~EventBody() = default;
+
+bool operator==(const EventBody& a, const EventBody& b) {
+  return static_cast<const EventSum&>(a) == static_cast<const EventSum&>(b);
+}
 
 EventName name_of(const EventBody& body) {
   return match(

@@ -18,6 +18,7 @@
 #include "core/semaphore.h"
 #include "core/strategy.h"
 #include "core/task.h"
+#include "core/walled.h"
 #include "core/worker.h"
 
 #include <cstdint>
@@ -52,10 +53,38 @@ struct System {
   bool operator==(const System&) const = default;
 };
 
-using EventBody =
-    std::variant<lock::Event, semaphore::Event, grant::Event, custody::Event, queue::Event,
-                 task::Event, pipeline::Event, strategy::Event, guard::Event, dispatch::Event, worker::Event, cron::Event,
-                 board::Event, decision::Event, mailbox::Event, Escalate, Custom, System>;
+using EventSum = std::variant<lock::Event, semaphore::Event, grant::Event, custody::Event, queue::Event, task::Event, pipeline::Event, strategy::Event, guard::Event, dispatch::Event, worker::Event, cron::Event, board::Event, decision::Event, mailbox::Event, Escalate, Custom, System>;
+
+// What happened: one small variant a noun, behind a wall (core/walled).
+struct EventBody : EventSum {
+  EventBody(lock::Event event);
+  EventBody(semaphore::Event event);
+  EventBody(grant::Event event);
+  EventBody(custody::Event event);
+  EventBody(queue::Event event);
+  EventBody(task::Event event);
+  EventBody(pipeline::Event event);
+  EventBody(strategy::Event event);
+  EventBody(guard::Event event);
+  EventBody(dispatch::Event event);
+  EventBody(worker::Event event);
+  EventBody(cron::Event event);
+  EventBody(board::Event event);
+  EventBody(decision::Event event);
+  EventBody(mailbox::Event event);
+  EventBody(Escalate event);
+  EventBody(Custom event);
+  EventBody(System event);
+  template <walled::WordOf<EventSum> Word>
+  EventBody(Word word) : EventBody(walled::noun_of<Word, EventSum>(std::move(word))) {}
+  EventBody(const EventBody& other);
+  EventBody(EventBody&& other) noexcept;
+  EventBody& operator=(const EventBody& other);
+  EventBody& operator=(EventBody&& other) noexcept;
+  ~EventBody();
+
+  friend bool operator==(const EventBody& a, const EventBody& b);
+};
 
 // A fact the core announces. Its id is the input that caused it and its place in that step.
 struct Event {

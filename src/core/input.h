@@ -18,6 +18,7 @@
 #include "core/semaphore.h"
 #include "core/session.h"
 #include "core/task.h"
+#include "core/walled.h"
 #include "core/worker.h"
 
 #include <cstdint>
@@ -44,11 +45,36 @@ struct CancelRequest {
   bool operator==(const CancelRequest&) const = default;
 };
 
-using Command =
-    std::variant<lock::Command, semaphore::Command, queue::Command, task::Command,
-                 pipeline::Command, dispatch::Command, worker::Command, cron::Command,
-                 board::Command, decision::Command, mailbox::Command, definition::Command,
-                 project::Command, EmitCustom, CancelRequest>;
+using CommandSum = std::variant<lock::Command, semaphore::Command, queue::Command, task::Command, pipeline::Command, dispatch::Command, worker::Command, cron::Command, board::Command, decision::Command, mailbox::Command, definition::Command, project::Command, EmitCustom, CancelRequest>;
+
+// What a client asks for: one small variant a noun, behind a wall (core/walled).
+struct Command : CommandSum {
+  Command();
+  Command(lock::Command command);
+  Command(semaphore::Command command);
+  Command(queue::Command command);
+  Command(task::Command command);
+  Command(pipeline::Command command);
+  Command(dispatch::Command command);
+  Command(worker::Command command);
+  Command(cron::Command command);
+  Command(board::Command command);
+  Command(decision::Command command);
+  Command(mailbox::Command command);
+  Command(definition::Command command);
+  Command(project::Command command);
+  Command(EmitCustom command);
+  Command(CancelRequest command);
+  template <walled::WordOf<CommandSum> Word>
+  Command(Word word) : Command(walled::noun_of<Word, CommandSum>(std::move(word))) {}
+  Command(const Command& other);
+  Command(Command&& other) noexcept;
+  Command& operator=(const Command& other);
+  Command& operator=(Command&& other) noexcept;
+  ~Command();
+
+  friend bool operator==(const Command& a, const Command& b);
+};
 
 // A client's word.
 struct Request {

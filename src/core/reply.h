@@ -13,22 +13,50 @@
 #include "core/queue.h"
 #include "core/semaphore.h"
 #include "core/task.h"
+#include "core/walled.h"
 #include "core/worker.h"
 
+#include <string>
+#include <utility>
 #include <variant>
 
 namespace reeve {
 
-// The answer to an input: one small variant a noun. The core has no errors, it has answers.
-struct Reply {
-  std::variant<Ok, Refused, Waiting, grant::Reply, lock::Reply, semaphore::Reply, queue::Reply,
-               task::Reply, pipeline::Reply, dispatch::Reply, worker::Reply, cron::Reply,
-               board::Reply, decision::Reply, mailbox::Reply, project::Reply>
-      value = Ok{};
+using ReplySum = std::variant<Ok, Refused, Waiting, grant::Reply, lock::Reply, semaphore::Reply, queue::Reply, task::Reply, pipeline::Reply, dispatch::Reply, worker::Reply, cron::Reply, board::Reply, decision::Reply, mailbox::Reply, project::Reply>;
 
-  bool operator==(const Reply&) const = default;
+// The answer to an input: one small variant a noun, behind a wall (core/walled). The core has no
+// errors, it has answers.
+struct Reply {
+  ReplySum value;
+
+  Reply();
+  Reply(Ok reply);
+  Reply(Refused reply);
+  Reply(Waiting reply);
+  Reply(grant::Reply reply);
+  Reply(lock::Reply reply);
+  Reply(semaphore::Reply reply);
+  Reply(queue::Reply reply);
+  Reply(task::Reply reply);
+  Reply(pipeline::Reply reply);
+  Reply(dispatch::Reply reply);
+  Reply(worker::Reply reply);
+  Reply(cron::Reply reply);
+  Reply(board::Reply reply);
+  Reply(decision::Reply reply);
+  Reply(mailbox::Reply reply);
+  Reply(project::Reply reply);
+  template <walled::WordOf<ReplySum> Word>
+  Reply(Word word) : Reply(walled::noun_of<Word, ReplySum>(std::move(word))) {}
+  Reply(const Reply& other);
+  Reply(Reply&& other) noexcept;
+  Reply& operator=(const Reply& other);
+  Reply& operator=(Reply&& other) noexcept;
+  ~Reply();
+
+  bool operator==(const Reply& other) const;
 };
 
-inline Reply refused(Why why, std::string subject) { return {Refused{why, std::move(subject)}}; }
+Reply refused(Why why, std::string subject);
 
 }  // namespace reeve

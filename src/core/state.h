@@ -26,6 +26,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 // All that Reeve knows, as one value. Things refer to each other by id; there is no pointer
 // in it. Its maps share their nodes between copies, so a snapshot is a copy:
@@ -42,6 +43,15 @@ struct Started {
 };
 
 struct State {
+  State();
+  State(const State& other);
+  State(State&& other) noexcept;
+  State& operator=(const State& other);
+  State& operator=(State&& other) noexcept;
+  ~State();
+
+  bool operator==(const State& other) const;
+
   std::uint64_t sequence = 0;     // of the last input that changed anything
   std::uint64_t last_number = 0;  // the one counter of ids
   std::uint64_t last_token = 0;
@@ -69,9 +79,13 @@ struct State {
   Timers timers;
   Chores chores;
   PersistentMap<EffectId, Started> outbox;
-
-  bool operator==(const State&) const = default;
 };
+
+// All of it, in order: whoever compares, digests or writes a state goes through this.
+template <class AState>
+auto parts_of(AState& state) {
+  return std::tie(state.sequence, state.last_number, state.last_token, state.now, state.leases_from, state.locks, state.semaphores, state.grants, state.custody, state.sessions, state.queues, state.tasks, state.pipelines, state.dispatches, state.workers, state.crons, state.board, state.decisions, state.mail, state.definitions, state.projects, state.subscriptions, state.keys, state.timers, state.chores, state.outbox);
+}
 
 // The earliest moment at which a tick has something to do; at once if a chore is left over.
 struct Deadlines {
