@@ -279,7 +279,7 @@ TEST(Cron, CancelOtherCancelsThePipeline) {
   CronWorld world;
   world.enable(cleaning(1h, Overlap::CancelOther));
   world.pass(1h);
-  const Run first = *world.cron().running.first();
+  const cron::Run first = *world.cron().running.first();
   const EffectId program = world.state.outbox.first()->first;
   world.pass(1h);
   EXPECT_EQ(world.cron().buffered, 1u);

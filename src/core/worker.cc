@@ -71,6 +71,8 @@ bool begin(Turn& turn, const WorkerName& name, const queue::TakenItem& item) {
       },
       [&](const Refused& refused) {
         turn.emit(name.project, WasRefused{name, item.id, refused});
+        // Before the item is ready again: it must not wake us to fail in the same step.
+        after.look_at = saturating_add(turn.now(), kPatience);
         queue::fail(turn, item.id, item.claim, reason_of(worker, refused));
         return false;
       });
@@ -324,7 +326,8 @@ void queue_ready(Turn& turn, const QueueName& queue) {
   for (auto at = workers.lower_bound({queue, {}}); at != workers.end() && (*at).queue == queue;
        ++at) {
     const Worker& worker = *find(turn, (*at).worker);
-    if (worker.active.size() < worker.concurrency) {
+    const bool rests = worker.look_at && *worker.look_at > turn.now();
+    if (worker.active.size() < worker.concurrency && !rests) {
       turn.perform(Effect{Inner{WakeWorker{(*at).worker}}});
     }
   }
