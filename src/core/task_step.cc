@@ -122,13 +122,11 @@ void get_going(Hand& hand) {
   hand.emit(WasStarted{task.id, task.attempt, task.begun->name});
 }
 
-Variables variables_of(const Begin& begin) {
-  Variables variables = begin.variables;
-  for (const auto& entry : begin.agent.env) {
-    const auto same = [&](const auto& other) { return other.first == entry.first; };
-    if (std::ranges::none_of(variables, same)) variables.push_back(entry);
-  }
-  return variables;
+// The agent's own over its phase's.
+Variables environment_of(const Begin& begin) {
+  Variables environment = begin.environment;
+  environment.insert(environment.end(), begin.agent.env.begin(), begin.agent.env.end());
+  return environment;
 }
 
 // The result of a run to completion.
@@ -180,9 +178,10 @@ Next spawn(Task task, WorkId attempt, Time now) {
                    begin.agent.command,
                    begin.prompt,
                    begin.workspace,
-                   variables_of(begin),
+                   begin.variables,
                    begin.agent.session,
-                   timeout},
+                   timeout,
+                   environment_of(begin)},
              Part::Spawn);
   if (!begin.agent.session) get_going(hand);
   return std::move(hand).finish();
