@@ -32,6 +32,7 @@ class Reader {
 
   std::optional<std::string> string();
   std::optional<std::string_view> value();
+  std::optional<std::string_view> element();
 
  private:
   std::optional<std::uint32_t> hex();
@@ -168,6 +169,14 @@ std::optional<std::string_view> Reader::value() {
   return text;
 }
 
+// The text of the next value, whatever it is.
+std::optional<std::string_view> Reader::element() {
+  if (!sees('"')) return value();
+  const std::string_view before = rest_;
+  if (!string()) return std::nullopt;
+  return before.substr(0, before.size() - rest_.size());
+}
+
 }  // namespace
 
 std::optional<std::string> read_string(std::string_view text) {
@@ -202,6 +211,21 @@ std::optional<std::vector<Member>> read_object(std::string_view text) {
   }
   if (!reader.take('}') || !reader.is_done()) return std::nullopt;
   return members;
+}
+
+std::optional<std::vector<std::string>> read_array(std::string_view text) {
+  Reader reader(text);
+  std::vector<std::string> elements;
+  if (!reader.take('[')) return std::nullopt;
+  if (!reader.sees(']')) {
+    do {
+      const std::optional<std::string_view> element = reader.element();
+      if (!element) return std::nullopt;
+      elements.emplace_back(*element);
+    } while (reader.take(','));
+  }
+  if (!reader.take(']') || !reader.is_done()) return std::nullopt;
+  return elements;
 }
 
 }  // namespace reeve::json

@@ -6,8 +6,9 @@
 #include <vector>
 
 // Just enough JSON to turn the data of an item into the inputs of a pipeline: the members of an
-// object, the text of a string. Nested values are taken as they stand, once their brackets and
-// quotes are found to match. Any text is answered; what is not of the shape is none.
+// object, the text of a string; and the elements of an array, to have a pipeline for each. Nested
+// values are taken as they stand, once their brackets and quotes are found to match. Any text is
+// answered; what is not of the shape is none.
 namespace reeve::json {
 
 struct Member {
@@ -22,5 +23,8 @@ struct Member {
 std::optional<std::vector<Member>> read_object(std::string_view text);
 
 std::optional<std::string> read_string(std::string_view text);
+
+// The elements of an array as they stand, strings with their quotes.
+std::optional<std::vector<std::string>> read_array(std::string_view text);
 
 }  // namespace reeve::json

@@ -67,11 +67,38 @@ TEST(JsonObject, WhatIsNotOfTheShapeIsNone) {
   }
 }
 
+TEST(JsonObject, ElementsOfAnArrayAreTakenAsTheyStand) {
+  using Elements = std::vector<std::string>;
+  EXPECT_EQ(read_array(R"( [ 1 , "a, ]" ,{"b": [2, "]"]},[ ],null] )"),
+            (Elements{"1", R"("a, ]")", R"({"b": [2, "]"]})", "[ ]", "null"}));
+  EXPECT_EQ(read_array("[]"), Elements{});
+  const std::string deep = std::string(100'000, '[') + std::string(100'000, ']');
+  EXPECT_EQ(read_array("[" + deep + "]"), Elements{deep}) << "depth costs nothing";
+  for (const char* text : {"",
+                           "7",
+                           "{}",
+                           "[",
+                           "[1",
+                           "[1,",
+                           "[1,]",
+                           "[,1]",
+                           "[1 2]",
+                           "[1]]",
+                           "[1]x",
+                           "[\"a]",
+                           "[\"\\x\"]",
+                           "[{]}]",
+                           "[1}"}) {
+    EXPECT_EQ(read_array(text), std::nullopt) << text;
+  }
+}
+
 RC_GTEST_PROP(JsonObject, AnyTextIsAnswered, ()) {
   const auto text = *rc::gen::container<std::string>(
       rc::gen::element('{', '}', '[', ']', '"', ':', ',', '\\', 'u', 'd', '8', '0', ' ', 'n'));
   (void)read_object(text);
   (void)read_string(text);
+  (void)read_array(text);
 }
 
 // Whatever a string says, it is read back from its simplest spelling.

@@ -41,8 +41,10 @@ void due(Turn& turn, const Due& due) {
     case Timer::Guard:
       return guard_due(turn, id);
     case Timer::Timeout:
+      if (!std::holds_alternative<Acting>(pipeline->course)) return;
       return wind_down(turn, id, FailWith{{"timed out"}});
     case Timer::MaxHold:
+      if (!pipeline->holding.granted) return;
       return wind_down(turn, id, FailWith{{"max_hold exceeded"}});
     case Timer::Forget:
       return forget(turn, id);

@@ -6,6 +6,7 @@
 #include "core/answer.h"
 #include "core/decision.h"
 #include "core/definition.h"
+#include "core/finished.h"
 #include "core/guard.h"
 #include "core/holder.h"
 #include "core/id.h"
@@ -503,22 +504,13 @@ struct Awaited {
   auto operator<=>(const Awaited&) const = default;
 };
 
-struct EndedKey {
-  ProjectNo project;
-  Time at;
-  PipelineId pipeline;
-
-  auto operator<=>(const EndedKey&) const = default;
-};
-
 struct Table {
   PersistentMap<PipelineId, Pipeline> pipelines;
   PersistentMap<CheckpointKey, Checkpoint> checkpoints;  // the last 1,000 of each
   PersistentMap<OutputKey, std::string> outputs;
   PersistentMap<ChildKey, PipelineId> children;  // those that are open
   PersistentSet<Awaited> awaited;
-  PersistentSet<EndedKey> ended;  // by when, oldest first: kept 1,000 a project, or 24 h
-  PersistentMap<ProjectNo, std::uint64_t> ended_counts;
+  Finished<PipelineId> ended;
   std::uint64_t open = 0;
 
   bool operator==(const Table&) const = default;

@@ -51,7 +51,7 @@ std::optional<WorkId> begin_agent(Turn& turn,
   begin.agent.prompt_file = fill(agent->prompt_file);
   if (timeout) begin.agent.timeout = timeout;
   begin.prompt = fill(agent->prompt);
-  begin.workspace = directory_of(pipeline, plan, fill);
+  begin.workspace = begin.agent.cwd.empty() ? directory_of(pipeline, plan, fill) : begin.agent.cwd;
   begin.variables = fill.variables();
   begin.environment = environment_of(turn, pipeline, plan, fill);
   if (fill.unknown()) {

@@ -1,6 +1,7 @@
 #include "base/match.h"
-#include "core/json_split.h"
+#include "core/json_object.h"
 #include "core/pipeline_course.h"
+#include "core/worker.h"
 
 #include <algorithm>
 #include <limits>
@@ -28,7 +29,7 @@ std::variant<Children, Failure> planned(const definition::Action& action, Filler
   } else if (const auto* each = std::get_if<definition::RunForEach>(&action)) {
     const std::string list = fill(each->values);
     if (fill.unknown()) return unknown_name(fill);
-    std::optional<std::vector<std::string>> values = split_array(list);
+    std::optional<std::vector<std::string>> values = json::read_array(list);
     if (!values) return Failure{"for_each needs a JSON array", Cause::Ordinary, list};
     children.total = static_cast<std::uint32_t>(std::min<std::size_t>(values->size(), no_limit));
     children.values = Boxed<std::vector<std::string>>(*std::move(values));
@@ -47,13 +48,6 @@ void inherit(definition::Map& inputs, const Pipeline& parent, const definition::
     const std::string* value = find_in(parent.origin->inputs, name);
     if (value && !find_in(inputs, name)) inputs.emplace_back(name, *value);
   }
-}
-
-// A value of a list: the fields of an object, else the first input.
-definition::Map inputs_from(const std::string& value, const definition::Pipeline* child) {
-  if (auto fields = split_object(value)) return *std::move(fields);
-  if (!child || child->inputs.empty()) return {};
-  return {{child->inputs.front(), value}};
 }
 
 Begin child_of(const Turn& turn, const Pipeline& parent, const Children& children) {
@@ -76,8 +70,11 @@ Begin child_of(const Turn& turn, const Pipeline& parent, const Children& childre
       [&](const definition::RunParallel& run) { begin.name = run.pipelines[children.next]; },
       [&](const definition::RunForEach& run) {
         begin.name = run.pipeline;
-        begin.inputs =
-            inputs_from((*children.values)[children.next], plan.set->pipelines.find(run.pipeline));
+        // As with the items of a queue: what an object says, else all of it for the first input.
+        if (const definition::Pipeline* child = plan.set->pipelines.find(run.pipeline)) {
+          begin.inputs =
+              worker::inputs_from(child->inputs, (*children.values)[children.next], true);
+        }
       });
   inherit(begin.inputs, parent, plan.set->pipelines.find(begin.name));
   return begin;

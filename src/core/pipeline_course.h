@@ -122,6 +122,9 @@ void unwatch(Turn& turn, PipelineId id);
 
 void fail_phase(Turn& turn, PipelineId id, Failure failure);
 
+// The whole tree. That it ended says the outcome of the target itself.
+void kill(Turn& turn, PipelineId id, EffectId target);
+
 // Ends what runs; once that was observed, takes the exit.
 void wind_down(Turn& turn, PipelineId id, Exit exit);
 void take_exit(Turn& turn, PipelineId id);  // of one that is leaving

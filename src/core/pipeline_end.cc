@@ -25,10 +25,8 @@ void tell_starter(Turn& turn, const Pipeline& pipeline) {
       [&](const ByParent& by) { child_ended(turn, id, by, ending, error); });
 }
 
-void count_ended(Turn& turn, const Pipeline& pipeline, bool more) {
-  std::uint64_t& count = turn.change().pipelines.ended_counts.edit_or_insert(pipeline.project);
-  count = more ? count + 1 : count - 1;
-  if (count == 0) turn.change().pipelines.ended_counts.erase(ProjectNo(pipeline.project));
+FinishedKey<PipelineId> ended_key(const Pipeline& pipeline) {
+  return {pipeline.project, *pipeline.ended_at, pipeline.id};
 }
 
 bool is_awaited(const Turn& turn, PipelineId id) {
@@ -39,14 +37,15 @@ bool is_awaited(const Turn& turn, PipelineId id) {
 
 // Over the number that is kept, the oldest goes; but not one that somebody still waits for.
 void forget_oldest(Turn& turn, ProjectNo project) {
-  const Table& table = turn.state().pipelines;
-  const std::uint64_t* count = table.ended_counts.find(project);
+  const Finished<PipelineId>& ended = turn.state().pipelines.ended;
+  const std::uint64_t* count = ended.counts.find(project);
   if (!count || *count <= limits::finished_kept) return;
-  for (auto at = table.ended.lower_bound({project, {}, {}}); at != table.ended.end(); ++at) {
-    if ((*at).project != project || !turn.may_touch()) return;
+  for (auto at = ended.by_age.lower_bound({project, Time::min(), {}}); at != ended.by_age.end();
+       ++at) {
+    if (at->project != project || !turn.may_touch()) return;
     turn.touch();
-    if (is_awaited(turn, (*at).pipeline)) continue;
-    turn.arm(Due{(*at).pipeline, Timer::Forget}, turn.now());
+    if (is_awaited(turn, at->id)) continue;
+    turn.arm(Due{at->id, Timer::Forget}, turn.now());
     return;
   }
 }
@@ -75,10 +74,9 @@ void settle_end(Turn& turn, PipelineId id) {
   pipeline.paused = false;
   Table& table = turn.change().pipelines;
   --table.open;
-  table.ended.insert({find(turn, id)->project, turn.now(), id});
-  count_ended(turn, *find(turn, id), true);
+  add(table.ended, ended_key(*find(turn, id)));
   turn.arm(Due{id, Timer::Attend}, std::nullopt);
-  turn.arm(Due{id, Timer::Forget}, saturating_add(turn.now(), limits::finished_kept_for));
+  turn.arm(Due{id, Timer::Forget}, kept_until(turn.now()));
   forget_oldest(turn, find(turn, id)->project);
   // One that failed may be tried again, and then with the runbook it knows.
   if (!std::holds_alternative<Failed>(find(turn, id)->state)) {
@@ -106,8 +104,7 @@ void tell_dependants(Turn& turn, PipelineId id) {
 // A failed one is open again.
 void reopen(Turn& turn, PipelineId id) {
   const Pipeline pipeline = *find(turn, id);
-  turn.change().pipelines.ended.erase({pipeline.project, *pipeline.ended_at, id});
-  count_ended(turn, pipeline, false);
+  remove(turn.change().pipelines.ended, ended_key(pipeline));
   turn.arm(Due{id, Timer::Forget}, std::nullopt);
   ++turn.change().pipelines.open;
   edit(turn, id).ended_at.reset();
@@ -117,7 +114,7 @@ void forget(Turn& turn, PipelineId id) {
   const Pipeline pipeline = *find(turn, id);
   if (!pipeline.ended_at) return;
   if (is_awaited(turn, id)) {
-    turn.arm(Due{id, Timer::Forget}, saturating_add(turn.now(), limits::finished_kept_for));
+    turn.arm(Due{id, Timer::Forget}, kept_until(turn.now()));
     return;
   }
   const bool empty = erase_all(turn, turn.change().pipelines.outputs, OutputKey{id, "", ""}, id) &&
@@ -126,8 +123,7 @@ void forget(Turn& turn, PipelineId id) {
     turn.arm(Due{id, Timer::Forget}, turn.now());
     return;
   }
-  turn.change().pipelines.ended.erase({pipeline.project, *pipeline.ended_at, id});
-  count_ended(turn, pipeline, false);
+  remove(turn.change().pipelines.ended, ended_key(pipeline));
   turn.change().pipelines.pipelines.erase(id);
   turn.arm(Due{id, Timer::Attend}, std::nullopt);
   if (std::holds_alternative<Failed>(pipeline.state)) definition::unpin(turn, pipeline.origin->set);

@@ -37,17 +37,23 @@ std::optional<Still> running(const Pipeline& pipeline) {
       [](const Leaving& at) -> std::optional<Still> { return at.still; });
 }
 
-void kill(Turn& turn, PipelineId id, EffectId target) {
-  turn.start(Kill{target}, Address{id, find(turn, id)->entry, true});
+// Of two reasons to leave the first counts; but a failure over success, and cancelling over all.
+bool is_stronger(const Exit& later, const Exit& first) {
+  if (std::holds_alternative<BeCancelled>(first)) return false;
+  if (std::holds_alternative<BeCancelled>(later)) return true;
+  return std::holds_alternative<GoOn>(first) && std::holds_alternative<FailWith>(later);
 }
 
 }  // namespace
 
+void kill(Turn& turn, PipelineId id, EffectId target) {
+  turn.start(Kill{target}, Address{id, find(turn, id)->entry, true});
+}
+
 void wind_down(Turn& turn, PipelineId id, Exit exit) {
   const Pipeline& pipeline = *find(turn, id);
   if (const Leaving* leaving = std::get_if<Leaving>(&pipeline.course)) {
-    // It is on its way out. Of two reasons the first counts, but cancelling counts over all.
-    if (std::holds_alternative<BeCancelled>(exit) && leaving->exit != exit) {
+    if (is_stronger(exit, leaving->exit)) {
       std::get<Leaving>(edit(turn, id).course).exit = std::move(exit);
     }
     return;

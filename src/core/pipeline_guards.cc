@@ -87,6 +87,10 @@ void wait(Turn& turn, PipelineId id) {
 }
 
 void passed(Turn& turn, PipelineId id) {
+  if (const std::optional<EffectId> check = guarding(*find(turn, id))->check) {
+    // By a person's word, in the middle of a check: one thing at a time.
+    return kill(turn, id, *check);
+  }
   unwatch(turn, id);
   retire_question(turn, id);
   moved(turn, id, move::Unblock{});
@@ -182,15 +186,15 @@ void unwatch(Turn& turn, PipelineId id) {
 }
 
 void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome) {
+  std::get<Guarding>(edit(turn, id).course).check.reset();
   const AtHand at = at_hand(turn, *find(turn, id));
   if (!at.definition || !at.guard) return;
-  std::get<Guarding>(edit(turn, id).course).check.reset();
-  const AtHand now = at_hand(turn, *find(turn, id));
+  if (std::holds_alternative<guard::Passed>(at.guard->state)) return passed(turn, id);
   go_on(turn,
         id,
-        now.name,
-        *now.definition,
-        guard::checked(*now.guard, *now.definition, outcome, turn.now()));
+        at.name,
+        *at.definition,
+        guard::checked(*at.guard, *at.definition, outcome, turn.now()));
 }
 
 void guard_due(Turn& turn, PipelineId id) {

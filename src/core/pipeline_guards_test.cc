@@ -1,4 +1,4 @@
-#include "core/pipeline_kit.h"
+#include "core/pipeline_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -147,6 +147,21 @@ TEST(PipelineGuards, AtItsTimeoutSomebodyIsAskedAndItGoesOnBeingPolled) {
   play.succeeds();
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
   EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+TEST(PipelineGuards, PassedByWordInTheMiddleOfACheckItWaitsForThatToEnd) {
+  definition::Guard guard{"check"};
+  guard.timeout = 5s;
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.pass(5s);
+  play.decide(Choice::Pass);
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_EQ(play.all_under_way<Shell>().size(), 1u);
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
 }
 
 TEST(PipelineGuards, APostGuardIsCheckedWhenTheActionIsDone) {

@@ -5,7 +5,8 @@
 #include <algorithm>
 
 // The locks and slots of a phase. The pipeline itself holds them: without heartbeat, from the
-// grant to the end of the phase, its process observed to have ended.
+// grant to the end of the phase, its process observed to have ended. Also at max_hold it is the
+// phase that ends, and with it the lease: in that order.
 namespace reeve::pipeline {
 namespace {
 
@@ -49,21 +50,19 @@ std::string error_of(const reeve::Reply& reply) {
   return "its locks cannot be had";
 }
 
-// The first max_hold of what it holds; over one millisecond later.
-std::optional<Time> held_until(const Turn& turn, const std::vector<LockName>& locks) {
+// The first max_hold of what it was given.
+std::optional<Time> held_until(const grant::Granted& grant) {
   std::optional<Time> until;
-  for (const LockName& name : locks) {
-    const lock::Config* config = turn.state().locks.defined.find(name);
-    if (!config || !config->max_hold) continue;
-    const Time limit = saturating_add(turn.now(), *config->max_hold);
-    until = until ? std::min(*until, limit) : limit;
+  for (const grant::Given& given : grant.given) {
+    if (!given.expires_at) continue;
+    until = until ? std::min(*until, *given.expires_at) : *given.expires_at;
   }
   return until;
 }
 
 void granted(Turn& turn, PipelineId id, const grant::Granted& grant) {
   const Acquiring at = std::get<Acquiring>(find(turn, id)->course);
-  const std::optional<Time> until = held_until(turn, find(turn, id)->holding.locks);
+  const std::optional<Time> until = held_until(grant);
   Pipeline& pipeline = edit(turn, id);
   pipeline.holding.granted = true;
   pipeline.holding.until = until;
@@ -118,8 +117,7 @@ void acquire(Turn& turn, PipelineId id) {
   if (fill.unknown()) return fail_phase(turn, id, unknown_name(fill));
   for (const LockName& name : holding.locks) {
     if (!is_good_name(name.name)) return fail_phase(turn, id, {"bad name of a lock: " + name.name});
-    // The phase itself sees to max_hold: first the end of its process, then of its lease.
-    request.locks.push_back({name, {}, as_long_as_it_takes});
+    request.locks.push_back({name, {}, {}});
   }
   if (holding.locks.empty() && holding.slots.empty()) return act(turn, id);
 

@@ -37,7 +37,7 @@ void check_ended(Judge& j) {
   j.must(p.holding == Holding{}, "over, and holds something");
   j.must(!p.verdict && !p.paused && p.after.empty(), "over, and something is still to come");
   j.must(p.ended_at.has_value(), "over, and nobody knows since when");
-  j.must(p.ended_at && j.state.pipelines.ended.contains({p.project, *p.ended_at, p.id}),
+  j.must(p.ended_at && j.state.pipelines.ended.by_age.contains({p.project, *p.ended_at, p.id}),
          "over, and not in the order of ending");
   j.must(j.timer(Timer::Forget).has_value(), "never forgotten");
 }
@@ -86,9 +86,11 @@ void check_running(Judge& j) {
       [&](const Preparing& at) { j.must(j.in_outbox(at.effect), lost); },
       [&](const Guarding& at) {
         j.must(!at.check || j.in_outbox(*at.check), lost);
-        const bool checking = at.index < at.guards.size() &&
-                              std::holds_alternative<guard::Checking>(at.guards[at.index].state);
-        j.must(checking == at.check.has_value(), "a guard that waits for a check that is not");
+        if (at.index >= at.guards.size()) return;
+        const guard::Guard& guard = at.guards[at.index];
+        const bool checking = std::holds_alternative<guard::Checking>(guard.state);
+        const bool passed = std::holds_alternative<guard::Passed>(guard.state);
+        j.must(at.check ? checking || passed : !checking, "a guard and its check disagree");
       },
       [](const Acquiring&) {},
       [&](const Acting& at) {
@@ -172,12 +174,12 @@ void check_indexes(const State& state, Violations& violations) {
         "awaited by one that does not wait");
   }
   PersistentMap<ProjectNo, std::uint64_t> counts;
-  for (const EndedKey& key : table.ended) {
+  for (const FinishedKey<PipelineId>& key : table.ended.by_age) {
     ++counts.edit_or_insert(key.project);
-    const Pipeline* pipeline = table.pipelines.find(key.pipeline);
+    const Pipeline* pipeline = table.pipelines.find(key.id);
     must(pipeline && pipeline->ended_at == key.at, "one has ended that has not");
   }
-  must(counts == table.ended_counts, "those that ended are miscounted");
+  must(counts == table.ended.counts, "those that ended are miscounted");
   for (const auto& [key, value] : table.outputs) {
     must(table.pipelines.contains(key.pipeline), "an output of nobody");
   }

@@ -1,6 +1,6 @@
 #include "core/pipeline.h"
 
-#include "core/pipeline_kit.h"
+#include "core/pipeline_testing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 #include "core/effect.h"
-#include "core/pipeline_kit.h"
+#include "core/pipeline_testing.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,209 @@
+#include "core/pipeline_testing.h"
+
+#include <gtest/gtest.h>
+
+// Phases that are done by an agent or by a strategy.
+namespace reeve::pipeline {
+namespace {
+
+using namespace reeve::pipeline::testing;
+using decision::Choice;
+
+// ── Agents ──
+
+Play by_agent() {
+  definition::Phase work = phase("work", definition::RunAgent{"fixer"});
+  work.on_fail = definition::Fail{};
+  definition::Pipeline fix = in_phases({work, shell("merge")});
+  fix.inputs = {"bug"};
+  Play play(fix);
+  definition::Agent fixer;
+  fixer.command = "fixer";
+  fixer.session = false;
+  fixer.prompt = "Fix {bug}.";
+  fixer.env = {{"ROLE", "fixer of {bug}"}};
+  play.set.agents.set("fixer", fixer);
+  return play;
+}
+
+TEST(PipelineAct, AnAgentGetsItsPromptAndItsEndEndsThePhase) {
+  Play play = by_agent();
+  const PipelineId id = play.start("fix", {{"bug", "42"}});
+  const EffectId run = play.under_way().front();
+  const Spawn spawn = play.under_way_as<Spawn>(run);
+  EXPECT_EQ(spawn.prompt, "Fix 42.");
+  EXPECT_EQ(spawn.workspace, "/home/ana/shop");
+  EXPECT_EQ(spawn.agent, "fixer");
+  EXPECT_EQ(spawn.environment.front(), (std::pair<std::string, std::string>{"HOME", "/home/ana"}));
+  EXPECT_EQ(spawn.environment.back(), (std::pair<std::string, std::string>{"ROLE", "fixer of 42"}));
+  play.finish(run, with_values({{"commit", "a1"}}));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+}
+
+TEST(PipelineAct, AnAgentThatFailsFailsThePhase) {
+  Play play = by_agent();
+  play.set.agents.edit("fixer")->on_error = definition::DoFail{};
+  play.set.agents.edit("fixer")->on_exit = definition::DoFail{};
+  const PipelineId id = play.start("fix", {{"bug", "42"}});
+  play.finish(play.under_way().front(), exit_code(1));
+  EXPECT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
+}
+
+TEST(PipelineAct, ThePhasesTimeoutEndsTheAgentObserved) {
+  Play play = by_agent();
+  play.set.pipelines.edit("fix")->phases[0].timeout = 2h;
+  play.set.agents.edit("fixer")->idle_timeout = 24h;
+  const PipelineId id = play.start("fix", {{"bug", "42"}});
+  const EffectId run = play.under_way().front();
+  play.pass(2h - 1ms);
+  EXPECT_TRUE(play.all_under_way<Kill>().empty());
+  play.pass(1ms);
+  ASSERT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"work", 1}}));
+  play.finish(play.all_under_way<Kill>().front());
+  if (!play.under_way().empty()) play.finish(run, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Failed{"work", 1, "timed out", true}}));
+}
+
+TEST(PipelineAct, CancellingEndsTheAgent) {
+  Play play = by_agent();
+  const PipelineId id = play.start("fix", {{"bug", "42"}});
+  const EffectId run = play.under_way().front();
+  play.ask(Cancel{id});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"work", 1}}));
+  play.finish(play.all_under_way<Kill>().front());
+  if (!play.under_way().empty()) play.finish(run, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineAct, WhatIsNotDefinedFailsThePhaseAndSaysSo) {
+  Play play({phase("work", definition::RunAgent{"nobody"}),
+             phase("merge", definition::RunStrategy{"none"})});
+  play.set.pipelines.edit("fix")->on_fail = definition::Fail{};
+  const PipelineId id = play.start();
+  EXPECT_EQ(std::get<Failed>(play.state_of(id)).error, "there is no agent nobody");
+  play.ask(ResumeFrom{id, "merge", false});
+  EXPECT_EQ(std::get<Failed>(play.state_of(id)).error, "there is no strategy none");
+}
+
+// ── Strategies ──
+
+definition::Approach approach(std::string name, std::string rollback = {}) {
+  definition::Approach approach;
+  approach.name = name;
+  approach.action = definition::RunShell{"try " + name};
+  approach.rollback = std::move(rollback);
+  return approach;
+}
+
+Play by_strategy() {
+  definition::Phase merge = phase("merge", definition::RunStrategy{"merge"});
+  Play play({merge, shell("done")});
+  definition::Strategy strategy;
+  strategy.checkpoint = "git rev-parse HEAD";
+  strategy.approaches = {approach("ff", "reset"), approach("rebase", "abort")};
+  play.set.strategies.set("merge", strategy);
+  return play;
+}
+
+TEST(PipelineAct, AStrategyNotesItsPlaceTriesRollsBackAndTriesTheNext) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.step_shell().text, "git rev-parse HEAD");
+  play.ends(exit_code(0, "a1b2\n"));
+  EXPECT_EQ(play.step_shell().text, "try ff");
+  EXPECT_EQ(play.step_shell().variables.back(),
+            (std::pair<std::string, std::string>{"checkpoint", "a1b2"}));
+  EXPECT_EQ(play.step_shell().environment.back(),
+            (std::pair<std::string, std::string>{"LC_ALL", "C.UTF-8"}));
+  play.fails("diverged");
+  EXPECT_EQ(play.step_shell().text, "reset");
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "try rebase");
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"done", 1}}));
+  EXPECT_EQ(play.count("strategy:fallback"), 1u);
+  EXPECT_EQ(play.count("strategy:attempt"), 2u);
+}
+
+TEST(PipelineAct, AnExhaustedStrategyAsks) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails();
+  play.succeeds();
+  play.fails();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "merge", 1, start}}));
+  EXPECT_EQ(play.count("strategy:exhausted"), 1u);
+  play.decide(Choice::Skip);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"done", 1}}));
+}
+
+TEST(PipelineAct, AFailedRollbackIsFatal) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails();
+  play.fails();
+  EXPECT_FALSE(std::get<Failed>(play.state_of(id)).recoverable);
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, false})));
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{id, true})));
+}
+
+TEST(PipelineAct, AnAttemptThatNobodyKnowsTheEndOfAsks) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.ends(unknown());
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "merge", 1, start}}));
+}
+
+TEST(PipelineAct, AMergeIsDoneByReeveItself) {
+  Play play = by_strategy();
+  definition::Strategy& strategy = *play.set.strategies.edit("merge");
+  strategy.checkpoint.clear();
+  strategy.approaches[0].action =
+      definition::RunMerge{definition::MergeKind::Squash, "", "{target}"};
+  strategy.approaches[0].timeout = 1min;
+  const PipelineId id = play.start("fix", {{"branch", "fix/42"}, {"target", "main"}});
+  EXPECT_EQ(play.under_way_as<Merge>(play.under_way().front()),
+            (Merge{id, "fix/42", "main", MergeStrategy::Squash, 1min}));
+  play.finish(play.under_way().front());
+  EXPECT_EQ(play.state_of(id), (Status{Running{"done", 1}}));
+}
+
+TEST(PipelineAct, AnApproachMayBeAnAgentAndIsEndedLikeOne) {
+  Play play = by_strategy();
+  definition::Strategy& strategy = *play.set.strategies.edit("merge");
+  strategy.checkpoint.clear();
+  strategy.approaches = {approach("resolve")};
+  strategy.approaches[0].action = definition::RunAgent{"resolver"};
+  definition::Agent resolver;
+  resolver.session = false;
+  play.set.agents.set("resolver", resolver);
+  const PipelineId done = play.start();
+  play.finish(play.under_way().front(), exit_code(0));
+  EXPECT_EQ(play.state_of(done), (Status{Running{"done", 1}}));
+  play.succeeds();
+
+  const PipelineId id = play.start();
+  const EffectId run = play.under_way().front();
+  play.ask(Cancel{id});
+  play.finish(play.all_under_way<Kill>().front());
+  if (!play.under_way().empty()) play.finish(run, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
+TEST(PipelineAct, CancellingInTheMiddleOfAnAttemptEndsThat) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  play.succeeds();
+  const EffectId attempt = play.step();
+  play.ask(Cancel{id});
+  play.finish(attempt, exit_code(143));
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+  EXPECT_TRUE(play.all_under_way<Shell>().empty()) << "no rollback, no next attempt";
+}
+
+}  // namespace
+}  // namespace reeve::pipeline

@@ -1,0 +1,244 @@
+#include "core/pipeline_testing.h"
+
+#include <gtest/gtest.h>
+
+// Locks and slots of phases.
+namespace reeve::pipeline {
+namespace {
+
+using namespace reeve::pipeline::testing;
+using decision::Choice;
+
+const LockName main_lock{default_project, "main"};
+const LockName docs_lock{default_project, "docs"};
+const SemaphoreName agents{default_project, "agents"};
+
+Holder as_holder(PipelineId id) { return {default_project, to_text(id), {}}; }
+
+const Holder* holder_of_lock(const Play& play, const LockName& name) {
+  const lock::Lock* lock = play.state.locks.locks.find(name);
+  const lock::Tenure* tenure = lock ? lock::tenure_of(*lock) : nullptr;
+  return tenure ? &tenure->holder : nullptr;
+}
+
+bool holds(const Play& play, PipelineId id, const LockName& name) {
+  const Holder* holder = holder_of_lock(play, name);
+  return holder && *holder == as_holder(id);
+}
+
+// Somebody outside takes the lock, and gives it back.
+void take(Play& play, const LockName& name) {
+  lock::Acquire acquire;
+  acquire.names = {name};
+  acquire.holder = {default_project, "ana", {}};
+  acquire.timeout = 24h;
+  ASSERT_TRUE(is<grant::Granted>(play.ask(acquire)));
+}
+void give(Play& play, const LockName& name) {
+  play.ask(lock::Release{name, {default_project, "ana", {}}, std::nullopt});
+}
+
+definition::Phase locked(std::string name, std::vector<std::string> locks) {
+  definition::Phase phase = shell(std::move(name));
+  phase.locks = std::move(locks);
+  return phase;
+}
+
+TEST(PipelineHoldings, ThePipelineHoldsThemFromTheGrantToTheEndOfThePhase) {
+  Play play({locked("build", {"main", "//docs"}), shell("merge")});
+  const PipelineId id = play.start();
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_TRUE(holds(play, id, {shared_project, "docs"}));
+  const Variables environment = play.step_shell().environment;
+  EXPECT_EQ(environment.back().first, "REEVE_FENCE");
+  EXPECT_EQ(
+      environment.back().second,
+      std::to_string(lock::tenure_of(*play.state.locks.locks.find(main_lock))->lease.token.value));
+  play.pass(48h);
+  EXPECT_TRUE(holds(play, id, main_lock)) << "the daemon does not fall silent";
+  play.succeeds();
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+  EXPECT_EQ(holder_of_lock(play, {shared_project, "docs"}), nullptr);
+  EXPECT_EQ(play.count("pipeline:blocked"), 0u);
+}
+
+TEST(PipelineHoldings, AllOrNoneAndInLine) {
+  Play play({locked("build", {"main", "docs"})});
+  play.load();
+  take(play, docs_lock);
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Lock, "build", 1, start}}));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+  EXPECT_TRUE(play.under_way().empty());
+  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+  give(play, docs_lock);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_TRUE(holds(play, id, docs_lock));
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
+TEST(PipelineHoldings, ReleasedOnEveryWayOut) {
+  definition::Phase build = locked("build", {"main"});
+  build.retry = {1, 1min};
+  Play play({build, shell("merge")});
+  const PipelineId id = play.start();
+  play.fails();
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr) << "backoff";
+  play.pass(1min);
+  EXPECT_TRUE(holds(play, id, main_lock));
+  play.fails();
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr) << "while somebody is asked";
+  play.decide(Choice::Retry);
+  EXPECT_TRUE(holds(play, id, main_lock));
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  EXPECT_TRUE(holds(play, id, main_lock)) << "not before the end was observed";
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+}
+
+TEST(PipelineHoldings, OneThatWaitsInLineLeavesItWhenCancelledOrPaused) {
+  Play play({locked("build", {"main"})});
+  play.load();
+  take(play, main_lock);
+  const PipelineId cancelled = play.start();
+  play.ask(Cancel{cancelled});
+  EXPECT_EQ(play.state_of(cancelled), Status{Cancelled{}});
+  const PipelineId paused = play.start();
+  play.ask(Pause{paused});
+  EXPECT_EQ(play.state_of(paused), (Status{Blocked{Reason::Paused, "build", 1, start}}));
+  EXPECT_TRUE(play.state.grants.waiters.empty());
+  give(play, main_lock);
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+  play.ask(Continue{paused});
+  EXPECT_TRUE(holds(play, paused, main_lock));
+}
+
+TEST(PipelineHoldings, AfterAWaitTheGuardsAreCheckedOnceMoreWithTheLocksHeld) {
+  definition::Phase build = locked("build", {"main"});
+  build.pre = {"green"};
+  Play play({build});
+  play.set.guards.set("green", definition::Guard{"check"});
+  play.load();
+  take(play, main_lock);
+  const PipelineId id = play.start();
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Lock, "build", 1, start}}));
+  give(play, main_lock);
+  EXPECT_EQ(play.step_shell().text, "check");
+  EXPECT_TRUE(holds(play, id, main_lock));
+
+  play.fails();
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Guard, "build", 1, start}}));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr) << "given back";
+  play.pass(10s);
+  EXPECT_EQ(play.step_shell().text, "check");
+  play.succeeds();
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_EQ(play.step_shell().text, "run build") << "without waiting once is enough";
+}
+
+TEST(PipelineHoldings, GuardsThatStillPassLeadToTheAction) {
+  definition::Phase build = locked("build", {"main"});
+  build.pre = {"green"};
+  Play play({build});
+  play.set.guards.set("green", definition::Guard{"check"});
+  play.load();
+  take(play, main_lock);
+  const PipelineId id = play.start();
+  play.succeeds();
+  give(play, main_lock);
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_TRUE(holds(play, id, main_lock));
+}
+
+TEST(PipelineHoldings, MaxHoldEndsThePhaseFirstAndThenTheLease) {
+  definition::Phase build = locked("build", {"main"});
+  build.on_fail = definition::Fail{};
+  Play play({build});
+  lock::Config config;
+  config.max_hold = 30min;
+  play.set.locks.set("main", config);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.pass(30min);
+  EXPECT_TRUE(play.all_under_way<Kill>().empty()) << "good at its limit";
+  play.pass(1ms);
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_TRUE(holds(play, id, main_lock));
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Failed{"build", 1, "max_hold exceeded", true}}));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+}
+
+TEST(PipelineHoldings, SlotsAreHeldLikeLocks) {
+  definition::Phase build = shell("build");
+  build.slots = {{"agents", 2}};
+  Play play({build});
+  play.set.semaphores.set("agents", semaphore::Config{3, std::nullopt});
+  const PipelineId first = play.start();
+  const PipelineId second = play.start();
+  EXPECT_EQ(play.state_of(first), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.state_of(second), (Status{Blocked{Reason::Semaphore, "build", 1, start}}));
+  EXPECT_EQ(play.state.semaphores.slots.find({agents, as_holder(first)})->weight, 2u);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(second), (Status{Running{"build", 1}}));
+  play.succeeds();
+  EXPECT_TRUE(play.state.semaphores.slots.empty());
+}
+
+TEST(PipelineHoldings, WhatCannotBeHadFailsThePhase) {
+  definition::Phase build = shell("build");
+  build.on_fail = definition::Fail{};
+  build.slots = {{"agents", 9}};
+  Play play({build});
+  play.set.semaphores.set("agents", semaphore::Config{3, std::nullopt});
+  const PipelineId id = play.start();
+  EXPECT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
+
+  build.slots = {};
+  build.locks = {"-bad"};
+  play.set.pipelines.set("fix", in_phases({build}));
+  play.load();
+  EXPECT_EQ(std::get<Failed>(play.state_of(play.start())).error, "bad name of a lock: -bad");
+}
+
+TEST(PipelineHoldings, AChildThatWouldWaitForItsParentFailsInstead) {
+  definition::Phase outer = phase("outer", definition::RunPipeline{"child", {}});
+  outer.locks = {"main"};
+  outer.on_fail = definition::Fail{};
+  definition::Phase inner = locked("inner", {"main"});
+  inner.on_fail = definition::Fail{};
+  Play play({outer});
+  play.set.pipelines.set("child", in_phases({inner}));
+  const PipelineId id = play.start();
+  play.pass(0s);
+  const std::string error = std::get<Failed>(play.state_of(id)).error;
+  EXPECT_NE(error.find("would never end"), std::string::npos) << error;
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+}
+
+TEST(PipelineHoldings, AGrantThatComesTooLateGoesBack) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  play.succeeds();
+  ASSERT_EQ(play.state_of(id), Status{Done{}});
+  // A step had no room for asking, and before the next tick the pipeline ended.
+  grant::Request request;
+  request.holder = as_holder(id);
+  request.locks = {{main_lock, {}, {}}};
+  request.origin = grant::ToPhase{id, 1};
+  request.wait = Duration::max();
+  play.state.chores.waiting.set(++play.state.chores.last, CarryOn{{AcquireLock{request}}, {}});
+  play.forget();
+
+  play.input(Tick{});
+
+  EXPECT_EQ(play.names(), (std::vector<std::string>{"lock:acquired", "lock:released"}));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+}
+
+}  // namespace
+}  // namespace reeve::pipeline
