@@ -2,9 +2,10 @@
 #include "core/digest.h"
 #include "demo/story.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdint>
-#include <fmt/format.h>
 #include <string>
 #include <utility>
 #include <vector>
@@ -33,8 +34,8 @@ void three_agents_and_one_branch(Stage& stage) {
   stage.says("bo", "lock acquire main --wait 5m", acquire("bo", 5min));
   stage.says("cy", "lock acquire main --wait 5m", acquire("cy", 5min));
   stage.passes(30s);
-  stage.says("ana", "lock heartbeat main --token 1",
-             lock::Heartbeat{main_branch, agent("ana"), Token{1}});
+  stage.says(
+      "ana", "lock heartbeat main --token 1", lock::Heartbeat{main_branch, agent("ana"), Token{1}});
   stage.tells("ana's machine is unplugged. Nobody polls; a deadline is part of the state.");
   stage.passes(60s);
   stage.passes(1ms);
@@ -60,9 +61,11 @@ void work_that_is_not_lost(Stage& stage) {
   config.max_attempts = 2;
   config.dead_letter = hopeless;
   config.visibility_timeout = 30s;
-  stage.says("you", "queue create bugs --max-attempts 2 --dead-letter hopeless",
+  stage.says("you",
+             "queue create bugs --max-attempts 2 --dead-letter hopeless",
              queue::Create{bugs, config});
-  stage.says("you", "queue push bugs (two items)",
+  stage.says("you",
+             "queue push bugs (two items)",
              queue::Push{bugs, {item("\"typo\"", 0), item("\"crash\"", 9)}});
   const queue::ItemClaim lost = claim_of(stage.says("dora", "queue take bugs", take("dora")));
   stage.tells("dora dies with the urgent one in its hands.");
@@ -70,9 +73,76 @@ void work_that_is_not_lost(Stage& stage) {
   stage.passes(2s);
   const queue::ItemClaim again = claim_of(stage.says("emil", "queue take bugs", take("emil")));
   stage.says("dora", "queue complete bugs (late)", queue::Complete{bugs, {lost}});
-  stage.says("emil", "queue fail bugs --error 'cannot reproduce'",
+  stage.says("emil",
+             "queue fail bugs --error 'cannot reproduce'",
              queue::Fail{bugs, again, "cannot reproduce", {}});
   stage.says("you", "queue redrive hopeless --all", queue::Redrive{hopeless, {}, true, {}});
+}
+
+definition::Set runbook() {
+  definition::Strategy merge;
+  merge.checkpoint = "git rev-parse HEAD";
+  merge.approaches = {
+      {"fast-forward",
+       definition::RunMerge{definition::MergeKind::FastForward, "", "main"},
+       {},
+       "",
+       {"not possible to fast-forward"}},
+      {"rebase", definition::RunShell{"git rebase main"}, {}, "git rebase --abort", {"conflict"}}};
+
+  definition::Phase test;
+  test.name = "test";
+  test.action = definition::RunShell{"make test"};
+  definition::Phase land;
+  land.name = "merge";
+  land.action = definition::RunStrategy{"merge"};
+  land.locks = {"main"};
+  definition::Pipeline fix;
+  fix.inputs = {"branch"};
+  fix.phases = {test, land};
+
+  definition::Set set;
+  set.hash = "demo";
+  set.strategies.set("merge", merge);
+  set.pipelines.set("fix", fix);
+  return set;
+}
+
+// The oldest effect that waits for an outcome ends like this.
+void ends(Stage& stage, const char* what, Ended ended, std::string output) {
+  const std::vector<Start> effects = stage.asked_for();
+  if (effects.empty()) return;
+  Outcome outcome;
+  outcome.ended = ended;
+  outcome.exit_code = ended == Ended::Done ? 0 : 1;
+  outcome.output = std::move(output);
+  stage.happens(what, effects.front().id, std::move(outcome));
+}
+
+void a_merge_that_asks(Stage& stage) {
+  stage.act("A merge that falls back, and asks when it cannot go on");
+  stage.says("you",
+             "the runbook is read",
+             definition::Load{default_project, Boxed<definition::Set>(runbook())});
+  stage.says("you", "run fix branch=typo", pipeline::Start{"fix", {{"branch", "typo"}}, {}});
+  ends(stage, "make test: exit 0", Ended::Done, "ok");
+  stage.tells("cy has had main since the first act: the merge waits in line, and is told.");
+  stage.says("cy", "lock release main", lock::Release{main_branch, agent("cy"), {}});
+  ends(stage, "git rev-parse HEAD: 4f7a2c1", Ended::Done, "4f7a2c1\n");
+  ends(stage,
+       "merge: not possible to fast-forward",
+       Ended::Failed,
+       "fatal: Not possible to fast-forward, aborting.");
+  ends(stage, "git rebase main: conflict", Ended::Failed, "CONFLICT (content): main.cc");
+  for (const auto& [id, decision] : stage.state().decisions.decisions) {
+    stage.tells("Nothing is guessed: " + decision.question);
+    stage.says("you",
+               "decision resolve --choice retry   (the conflict is resolved)",
+               decision::Resolve{id, decision::Choice::Retry, "resolved by hand", "you"});
+    break;
+  }
+  ends(stage, "git rev-parse HEAD: 4f7a2c1", Ended::Done, "4f7a2c1\n");
+  ends(stage, "merge: fast-forwarded", Ended::Done, "");
 }
 
 // Everything that was said so far, said again to a state that knows nothing.
@@ -84,7 +154,8 @@ void the_same_again(Stage& stage) {
   }
   fmt::print("           {} inputs played again\n", stage.script().size());
   fmt::print("           digest then  {:016x}\n", digest_of(stage.state()));
-  fmt::print("           digest now   {:016x}   {}\n", digest_of(state),
+  fmt::print("           digest now   {:016x}   {}\n",
+             digest_of(state),
              state == stage.state() ? "bit for bit" : "DIFFERENT");
 }
 
@@ -129,6 +200,7 @@ int main() {
   Stage stage;
   three_agents_and_one_branch(stage);
   work_that_is_not_lost(stage);
+  a_merge_that_asks(stage);
   the_same_again(stage);
   a_million_items(stage);
   return 0;

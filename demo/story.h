@@ -3,9 +3,10 @@
 #include "base/match.h"
 #include "core/apply.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <cstdio>
-#include <fmt/format.h>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -101,7 +102,8 @@ class Stage {
 
   static std::string answer(const Reply& reply) {
     return match(
-        reply.value, [](const Ok&) { return std::string("ok"); },
+        reply.value,
+        [](const Ok&) { return std::string("ok"); },
         [](const Refused& refused) { return "refused: " + refused.subject; },
         [](const Waiting&) { return std::string("waits in line"); },
         [](const grant::Reply& of) { return answer(of); },
@@ -138,7 +140,8 @@ class Stage {
 
   static std::string answer(const lock::Reply& reply) {
     return match(
-        reply, [](const lock::Released&) { return std::string("released"); },
+        reply,
+        [](const lock::Released&) { return std::string("released"); },
         [](const lock::NotOwner& not_owner) { return "not yours: " + not_owner.holder.name; },
         [](const lock::AlreadyFree&) { return std::string("was free already"); },
         [](const lock::Alive&) { return std::string("alive, its lease counts from now"); },
@@ -158,8 +161,8 @@ class Stage {
         [](const queue::Taken& taken) {
           if (taken.items.empty()) return std::string("nothing there");
           const queue::TakenItem& item = taken.items.front();
-          return fmt::format("{}, attempt {}, claim {}", item.data.view(), item.attempts,
-                             item.claim.value);
+          return fmt::format(
+              "{}, attempt {}, claim {}", item.data.view(), item.attempts, item.claim.value);
         },
         [](const queue::Settled& settled) {
           const bool stale = std::holds_alternative<queue::StaleClaim>(settled.items.front());

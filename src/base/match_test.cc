@@ -21,8 +21,7 @@ TEST(Match, TakesTheArmOfTheAlternativeThatIsThere) {
 
 TEST(Match, AnArmMayChangeWhatItMatched) {
   std::variant<int, std::string> thing = 1;
-  match(
-      thing, [](int& number) { number = 2; }, [](std::string& text) { text.clear(); });
+  match(thing, [](int& number) { number = 2; }, [](std::string& text) { text.clear(); });
   EXPECT_EQ(thing, (std::variant<int, std::string>(2)));
 }
 

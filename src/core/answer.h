@@ -11,16 +11,16 @@ namespace reeve {
 // Why a request was turned away without changing anything. The words a person reads are
 // made in `api`: a code and the thing it is about are all the core says.
 enum class Why {
-  NotFound,      // `subject` does not exist
-  BadName,       // empty, too long, begins with `-`, contains `..`, a control character or NUL
-  BadValue,      // `subject` names the field
-  OverLimit,     // `subject` names the limit
-  Full,          // the state is full: finish something first
-  KeyReused,     // the same key came with another request
-  NotAllowed,    // in this state of the thing; `subject` says which
-  Exists,        // it is there already
-  Loop,          // a chain would loop: dead letters, dependencies
-  Ambiguous,     // more than one thing answers to this name
+  NotFound,    // `subject` does not exist
+  BadName,     // empty, too long, begins with `-`, contains `..`, a control character or NUL
+  BadValue,    // `subject` names the field
+  OverLimit,   // `subject` names the limit
+  Full,        // the state is full: finish something first
+  KeyReused,   // the same key came with another request
+  NotAllowed,  // in this state of the thing; `subject` says which
+  Exists,      // it is there already
+  Loop,        // a chain would loop: dead letters, dependencies
+  Ambiguous,   // more than one thing answers to this name
 };
 
 struct Refused {

@@ -167,7 +167,8 @@ void Root::handle(const EffectEnded& ended) {
   const Outgoing effect = started->effect;
   turn_.change().outbox.erase(ended.effect);
   match(
-      effect.to, [](const ToNobody&) {},
+      effect.to,
+      [](const ToNobody&) {},
       [&](const ToCustody& to) {
         custody::kill_finished(turn_, to.process, ended.outcome.ended == Ended::Done);
       },
@@ -187,7 +188,8 @@ void Root::handle(const EffectEnded& ended) {
 
 void Root::carry_out(const Inner& inner) {
   match(
-      inner, [&](const Emit& emit) { turn_.emit(emit.project, emit.event); },
+      inner,
+      [&](const Emit& emit) { turn_.emit(emit.project, emit.event); },
       [&](const AcquireLock& acquire) { ask_for_phase(acquire.request); },
       [&](const AcquireSemaphore& acquire) { ask_for_phase(acquire.request); },
       [&](const ReleaseLock& release) {
@@ -288,7 +290,9 @@ Applied apply(State state, const Input& input, Stamp stamp) {
   }
   Root root(std::move(state), stamp);
   match(
-      input, [](const Request&) {}, [&](const Tick& tick) { root.handle(tick); },
+      input,
+      [](const Request&) {},
+      [&](const Tick& tick) { root.handle(tick); },
       [&](const Resumed& resumed) { root.handle(resumed); },
       [&](const ClockStepped& stepped) { root.handle(stepped); },
       [&](const EffectEnded& ended) { root.handle(ended); },

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
 #include <string>
 #include <vector>
 

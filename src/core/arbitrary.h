@@ -5,8 +5,9 @@
 #include "base/persistent_map.h"
 #include "base/time.h"
 
-#include <array>
 #include <boost/pfr/core.hpp>
+
+#include <array>
 #include <chrono>
 #include <concepts>
 #include <cstdint>

@@ -26,14 +26,14 @@ namespace reeve {
 class Turn;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
 
 namespace reeve::decision {
 
 enum class Cause : std::uint8_t {
-  PhaseFailed,        // also: outcome unknown, circuit open, strategy exhausted
-  GuardFailed,        // timed out or broken
-  AgentStuck,         // idle, stuck, exited, errored
+  PhaseFailed,  // also: outcome unknown, circuit open, strategy exhausted
+  GuardFailed,  // timed out or broken
+  AgentStuck,   // idle, stuck, exited, errored
   AgentPermission,
   ItemExhausted,
   ProcessUnobserved,  // cannot be seen dead: a lock, a dispatch claim
@@ -43,8 +43,23 @@ enum class Cause : std::uint8_t {
 
 // In this order, and by these names.
 enum class Choice : std::uint8_t {
-  Retry, Skip, Fail, Cancel, CheckAgain, Pass, Nudge, Restart, Done, Allow, Deny, Dead, Drop,
-  LookAgain, ReleaseAnyway, Option, Text,
+  Retry,
+  Skip,
+  Fail,
+  Cancel,
+  CheckAgain,
+  Pass,
+  Nudge,
+  Restart,
+  Done,
+  Allow,
+  Deny,
+  Dead,
+  Drop,
+  LookAgain,
+  ReleaseAnyway,
+  Option,
+  Text,
 };
 
 std::vector<Choice> choices_of(Cause cause);
@@ -103,8 +118,14 @@ struct AskOwner {
   auto operator<=>(const AskOwner&) const = default;
 };
 
-using Owner = std::variant<PhaseOwner, GuardOwner, WorkOwner, ItemOwner, LockOwner, ProcessOwner,
-                           DispatchOwner, AskOwner>;
+using Owner = std::variant<PhaseOwner,
+                           GuardOwner,
+                           WorkOwner,
+                           ItemOwner,
+                           LockOwner,
+                           ProcessOwner,
+                           DispatchOwner,
+                           AskOwner>;
 
 // `text` is what somebody said with it (-m), and handed on; of an option without more words, the
 // option itself.
@@ -144,7 +165,7 @@ struct Decision {
   Time opened_at;
   std::optional<Time> deadline;
   std::optional<std::uint32_t> default_choice;  // an index into choices or options
-  SessionId session = {};            // of AskOwner: whose connection waits
+  SessionId session = {};                       // of AskOwner: whose connection waits
   std::variant<Open, Answered, Retired> state;
 
   bool operator==(const Decision&) const = default;

@@ -27,7 +27,7 @@
 namespace reeve {
 class Turn;
 struct Reply;
-}
+}  // namespace reeve
 namespace reeve::event_bus {
 struct Subscription;
 }
@@ -209,8 +209,7 @@ struct RunForEach {
   bool operator==(const RunForEach&) const = default;
 };
 
-using Action =
-    std::variant<RunShell, RunAgent, RunStrategy, RunPipeline, RunParallel, RunForEach>;
+using Action = std::variant<RunShell, RunAgent, RunStrategy, RunPipeline, RunParallel, RunForEach>;
 
 struct SlotUse {
   std::string name;
@@ -222,7 +221,7 @@ struct SlotUse {
 struct Phase {
   std::string name;
   Action action;
-  std::vector<std::string> pre;   // guards
+  std::vector<std::string> pre;  // guards
   std::vector<std::string> post;
   std::vector<std::string> locks;
   std::vector<SlotUse> slots;
@@ -230,8 +229,8 @@ struct Phase {
   Retry retry;
   std::optional<OnFail> on_fail;  // absent: the pipeline's
   OnUnknown on_unknown = OnUnknown::Ask;
-  std::string next;               // empty: the following phase
-  bool ends = false;              // `next` was given: an on_fail target with one is recovery
+  std::string next;   // empty: the following phase
+  bool ends = false;  // `next` was given: an on_fail target with one is recovery
   std::uint32_t max_visits = 5;
   std::string cwd;
   Map env;

@@ -1,6 +1,7 @@
 #include "core/digest.h"
 
 #include <boost/pfr/core.hpp>
+
 #include <chrono>
 #include <concepts>
 #include <optional>

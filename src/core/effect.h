@@ -109,8 +109,17 @@ struct CancelTimer {
   bool operator==(const CancelTimer&) const = default;
 };
 
-using Inner = std::variant<Emit, AcquireLock, AcquireSemaphore, ReleaseLock, ReleaseSemaphore,
-                           StopWaiting, DeadLetter, WakeWorker, WakeGuard, Checkpoint, SetTimer,
+using Inner = std::variant<Emit,
+                           AcquireLock,
+                           AcquireSemaphore,
+                           ReleaseLock,
+                           ReleaseSemaphore,
+                           StopWaiting,
+                           DeadLetter,
+                           WakeWorker,
+                           WakeGuard,
+                           Checkpoint,
+                           SetTimer,
                            CancelTimer>;
 
 // ── Outer ──
@@ -225,8 +234,17 @@ struct TakeQueueItem {
   bool operator==(const TakeQueueItem&) const = default;
 };
 
-using Outer = std::variant<Shell, Spawn, Send, Kill, Nudge, WorktreeAdd, WorktreeRemove, Merge,
-                           Notify, PollQueue, TakeQueueItem>;
+using Outer = std::variant<Shell,
+                           Spawn,
+                           Send,
+                           Kill,
+                           Nudge,
+                           WorktreeAdd,
+                           WorktreeRemove,
+                           Merge,
+                           Notify,
+                           PollQueue,
+                           TakeQueueItem>;
 
 // Whom the outcome is for.
 struct ToNobody {
@@ -239,8 +257,14 @@ struct ToCustody {
   bool operator==(const ToCustody&) const = default;
 };
 
-using Address = std::variant<ToNobody, ToCustody, task::Address, pipeline::Address,
-                             dispatch::Address, worker::Address, cron::Address, mailbox::Address>;
+using Address = std::variant<ToNobody,
+                             ToCustody,
+                             task::Address,
+                             pipeline::Address,
+                             dispatch::Address,
+                             worker::Address,
+                             cron::Address,
+                             mailbox::Address>;
 
 struct Outgoing {
   Outer what;

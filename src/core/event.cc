@@ -53,7 +53,8 @@ bool operator==(const EventBody& a, const EventBody& b) {
 
 EventName name_of(const EventBody& body) {
   return match(
-      body, [](const lock::Event& event) { return lock::name_of(event); },
+      body,
+      [](const lock::Event& event) { return lock::name_of(event); },
       [](const semaphore::Event& event) { return semaphore::name_of(event); },
       [](const grant::Event& event) { return grant::name_of(event); },
       [](const custody::Event& event) { return custody::name_of(event); },

@@ -53,7 +53,24 @@ struct System {
   bool operator==(const System&) const = default;
 };
 
-using EventSum = std::variant<lock::Event, semaphore::Event, grant::Event, custody::Event, queue::Event, task::Event, pipeline::Event, strategy::Event, guard::Event, dispatch::Event, worker::Event, cron::Event, board::Event, decision::Event, mailbox::Event, Escalate, Custom, System>;
+using EventSum = std::variant<lock::Event,
+                              semaphore::Event,
+                              grant::Event,
+                              custody::Event,
+                              queue::Event,
+                              task::Event,
+                              pipeline::Event,
+                              strategy::Event,
+                              guard::Event,
+                              dispatch::Event,
+                              worker::Event,
+                              cron::Event,
+                              board::Event,
+                              decision::Event,
+                              mailbox::Event,
+                              Escalate,
+                              Custom,
+                              System>;
 
 // What happened: one small variant a noun, behind a wall (core/walled).
 struct EventBody : EventSum {

@@ -15,7 +15,8 @@ Effect effect_of(const Subscriber& who, const Event& event, const EventName& nam
       },
       [&](const Notification& to) {
         const std::string title = name.noun + (name.verb.empty() ? "" : ":" + name.verb);
-        return Effect{Outgoing{Notify{title, name.subject, false, to.command, {event}}, ToNobody{}}};
+        return Effect{
+            Outgoing{Notify{title, name.subject, false, to.command, {event}}, ToNobody{}}};
       },
       [&](const Hook& hook) {
         Shell shell;
@@ -31,15 +32,17 @@ Effect effect_of(const Subscriber& who, const Event& event, const EventName& nam
       });
 }
 
-void add_matching(Effects& effects, const Table& table, const std::string& noun,
-                  const Event& event, const EventName& name) {
+void add_matching(Effects& effects,
+                  const Table& table,
+                  const std::string& noun,
+                  const Event& event,
+                  const EventName& name) {
   for (auto at = table.by_noun.lower_bound(NounKey{noun, {}}); at != table.by_noun.end(); ++at) {
     const NounKey& key = *at;
     if (key.noun != noun) return;
     const Subscription& subscription = key.subscription;
-    const bool ours =
-        subscription.project == shared_project || subscription.project == event.project ||
-        event.project == shared_project;
+    const bool ours = subscription.project == shared_project ||
+                      subscription.project == event.project || event.project == shared_project;
     if (ours && matches(subscription.pattern, name)) {
       effects.push_back(effect_of(subscription.who, event, name));
     }

@@ -56,10 +56,8 @@ TEST(EventBus, AHookRunsWithTheFieldsOfItsEvent) {
   const Shell& shell = std::get<Shell>(outgoing.what);
   EXPECT_EQ(shell.text, "echo \"${id}\"");
   EXPECT_EQ(shell.directory, "/project");
-  EXPECT_EQ(shell.variables, (Variables{{"id", "main"},
-                                        {"noun", "ci"},
-                                        {"verb", "green"},
-                                        {"branch", "main"}}));
+  EXPECT_EQ(shell.variables,
+            (Variables{{"id", "main"}, {"noun", "ci"}, {"verb", "green"}, {"branch", "main"}}));
   EXPECT_EQ(outgoing.to, Address{ToNobody{}});
 }
 
@@ -88,8 +86,7 @@ TEST(EventBus, WhoUnsubscribesHearsNothingMoreAndTheOthersStill) {
 
   unsubscribe_all(table, Worker{merger});
 
-  EXPECT_EQ(route(table, green()),
-            (Effects{{Inner{WakeWorker{{default_project, "other"}}}}}));
+  EXPECT_EQ(route(table, green()), (Effects{{Inner{WakeWorker{{default_project, "other"}}}}}));
   EXPECT_EQ(table.by_noun.size(), 1u);
 }
 

@@ -32,14 +32,25 @@ bool segment_matches(std::string_view pattern, std::string_view text) {
 }
 
 // Nouns that only the core speaks of.
-constexpr std::array own_nouns{
-    std::string_view{"agent"},    std::string_view{"board"},     std::string_view{"cron"},
-    std::string_view{"decision"}, std::string_view{"dispatch"},  std::string_view{"escalate"},
-    std::string_view{"history"},  std::string_view{"lock"},      std::string_view{"mail"},
-    std::string_view{"pipeline"}, std::string_view{"process"},   std::string_view{"queue"},
-    std::string_view{"semaphore"}, std::string_view{"strategy"}, std::string_view{"guard"},
-    std::string_view{"system"},   std::string_view{"task"},      std::string_view{"wait"},
-    std::string_view{"worker"}};
+constexpr std::array own_nouns{std::string_view{"agent"},
+                               std::string_view{"board"},
+                               std::string_view{"cron"},
+                               std::string_view{"decision"},
+                               std::string_view{"dispatch"},
+                               std::string_view{"escalate"},
+                               std::string_view{"history"},
+                               std::string_view{"lock"},
+                               std::string_view{"mail"},
+                               std::string_view{"pipeline"},
+                               std::string_view{"process"},
+                               std::string_view{"queue"},
+                               std::string_view{"semaphore"},
+                               std::string_view{"strategy"},
+                               std::string_view{"guard"},
+                               std::string_view{"system"},
+                               std::string_view{"task"},
+                               std::string_view{"wait"},
+                               std::string_view{"worker"}};
 
 }  // namespace
 

@@ -45,7 +45,21 @@ struct CancelRequest {
   bool operator==(const CancelRequest&) const = default;
 };
 
-using CommandSum = std::variant<lock::Command, semaphore::Command, queue::Command, task::Command, pipeline::Command, dispatch::Command, worker::Command, cron::Command, board::Command, decision::Command, mailbox::Command, definition::Command, project::Command, EmitCustom, CancelRequest>;
+using CommandSum = std::variant<lock::Command,
+                                semaphore::Command,
+                                queue::Command,
+                                task::Command,
+                                pipeline::Command,
+                                dispatch::Command,
+                                worker::Command,
+                                cron::Command,
+                                board::Command,
+                                decision::Command,
+                                mailbox::Command,
+                                definition::Command,
+                                project::Command,
+                                EmitCustom,
+                                CancelRequest>;
 
 // What a client asks for: one small variant a noun, behind a wall (core/walled).
 struct Command : CommandSum {
@@ -115,7 +129,13 @@ struct EffectEnded {
   bool operator==(const EffectEnded&) const = default;
 };
 
-using Input = std::variant<Request, Tick, Resumed, ClockStepped, EffectEnded, session::Ended,
-                           session::Returned, custody::ProcessGone>;
+using Input = std::variant<Request,
+                           Tick,
+                           Resumed,
+                           ClockStepped,
+                           EffectEnded,
+                           session::Ended,
+                           session::Returned,
+                           custody::ProcessGone>;
 
 }  // namespace reeve

@@ -13,22 +13,54 @@ namespace reeve {
 
 using Violations = std::vector<std::string>;
 
-namespace lock { void check(const State& state, Violations& violations); }
-namespace semaphore { void check(const State& state, Violations& violations); }
-namespace grant { void check(const State& state, Violations& violations); }
-namespace custody { void check(const State& state, Violations& violations); }
-namespace session { void check(const State& state, Violations& violations); }
-namespace queue { void check(const State& state, Violations& violations); }
-namespace task { void check(const State& state, Violations& violations); }
-namespace pipeline { void check(const State& state, Violations& violations); }
-namespace dispatch { void check(const State& state, Violations& violations); }
-namespace worker { void check(const State& state, Violations& violations); }
-namespace cron { void check(const State& state, Violations& violations); }
-namespace board { void check(const State& state, Violations& violations); }
-namespace decision { void check(const State& state, Violations& violations); }
-namespace mailbox { void check(const State& state, Violations& violations); }
-namespace definition { void check(const State& state, Violations& violations); }
-namespace key { void check(const State& state, Violations& violations); }
+namespace lock {
+void check(const State& state, Violations& violations);
+}
+namespace semaphore {
+void check(const State& state, Violations& violations);
+}
+namespace grant {
+void check(const State& state, Violations& violations);
+}
+namespace custody {
+void check(const State& state, Violations& violations);
+}
+namespace session {
+void check(const State& state, Violations& violations);
+}
+namespace queue {
+void check(const State& state, Violations& violations);
+}
+namespace task {
+void check(const State& state, Violations& violations);
+}
+namespace pipeline {
+void check(const State& state, Violations& violations);
+}
+namespace dispatch {
+void check(const State& state, Violations& violations);
+}
+namespace worker {
+void check(const State& state, Violations& violations);
+}
+namespace cron {
+void check(const State& state, Violations& violations);
+}
+namespace board {
+void check(const State& state, Violations& violations);
+}
+namespace decision {
+void check(const State& state, Violations& violations);
+}
+namespace mailbox {
+void check(const State& state, Violations& violations);
+}
+namespace definition {
+void check(const State& state, Violations& violations);
+}
+namespace key {
+void check(const State& state, Violations& violations);
+}
 
 void check_timers(const State& state, Violations& violations);
 

@@ -18,7 +18,7 @@
 namespace reeve {
 class Turn;
 struct Reply;
-}
+}  // namespace reeve
 
 namespace reeve::key {
 
@@ -32,8 +32,8 @@ struct Name {
 struct Entry {
   std::uint64_t digest = 0;
   Time since;
-  std::uint64_t order = 0;          // its place by age
-  std::optional<WaiterId> waiter;   // still waiting
+  std::uint64_t order = 0;         // its place by age
+  std::optional<WaiterId> waiter;  // still waiting
   Boxed<reeve::Reply> reply;
 
   bool operator==(const Entry&) const;

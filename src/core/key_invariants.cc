@@ -19,7 +19,8 @@ void check(const State& state, Violations& violations) {
       if (!waiting || *waiting != name) violations.push_back("key " + name.key + " is not waiting");
     }
   }
-  if (keys.by_age.size() != keys.entries.size()) violations.emplace_back("keys without entry by age");
+  if (keys.by_age.size() != keys.entries.size())
+    violations.emplace_back("keys without entry by age");
   if (counts.size() != keys.counts.size()) violations.emplace_back("counts of keys of no project");
   for (const auto& [project, count] : counts) {
     const std::uint64_t* kept = keys.counts.find(project);

@@ -121,10 +121,10 @@ TEST(Key, AProjectKeepsItsLastHundredThousand) {
   State state = initial_state(start);
   const Stamp stamp{start, Wall{}};
   const auto ask = [&](std::size_t number) {
-    Applied applied = apply(std::move(state),
-                            Request{.key = "k" + std::to_string(number),
-                                    .command = EmitCustom{"ci:green", {}}},
-                            stamp);
+    Applied applied =
+        apply(std::move(state),
+              Request{.key = "k" + std::to_string(number), .command = EmitCustom{"ci:green", {}}},
+              stamp);
     state = std::move(applied.state);
     return applied.changed;
   };

@@ -13,7 +13,7 @@
 namespace reeve {
 class Turn;
 struct Reply;
-}
+}  // namespace reeve
 
 namespace reeve::project {
 

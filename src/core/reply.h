@@ -22,7 +22,22 @@
 
 namespace reeve {
 
-using ReplySum = std::variant<Ok, Refused, Waiting, grant::Reply, lock::Reply, semaphore::Reply, queue::Reply, task::Reply, pipeline::Reply, dispatch::Reply, worker::Reply, cron::Reply, board::Reply, decision::Reply, mailbox::Reply, project::Reply>;
+using ReplySum = std::variant<Ok,
+                              Refused,
+                              Waiting,
+                              grant::Reply,
+                              lock::Reply,
+                              semaphore::Reply,
+                              queue::Reply,
+                              task::Reply,
+                              pipeline::Reply,
+                              dispatch::Reply,
+                              worker::Reply,
+                              cron::Reply,
+                              board::Reply,
+                              decision::Reply,
+                              mailbox::Reply,
+                              project::Reply>;
 
 // The answer to an input: one small variant a noun, behind a wall (core/walled). The core has no
 // errors, it has answers.

@@ -30,7 +30,7 @@ void free(Turn& turn, SessionId session, const Thing& thing) {
             lease,
             [&](const LockLease& held) { lock::session_gone(turn, held.name, session); },
             [&](const SlotLease& held) { semaphore::session_gone(turn, {held.name, held.holder}); },
-            [&](const ItemLease& held) { queue::lease_gone(turn, held.item); });
+            [&](const ItemLease& held) { queue::session_gone(turn, held.item, session); });
       },
       [&](const WaiterPlace& place) { waiting::leave(turn, place.waiter, Left::SessionEnded); });
   unbind(turn, session, thing);  // whoever freed it may have done so already

@@ -55,8 +55,8 @@ struct State {
   std::uint64_t sequence = 0;     // of the last input that changed anything
   std::uint64_t last_number = 0;  // the one counter of ids
   std::uint64_t last_token = 0;
-  Time now;                       // the stamp of the last input; never runs backwards
-  Time leases_from;               // heartbeat leases count from here at the earliest
+  Time now;          // the stamp of the last input; never runs backwards
+  Time leases_from;  // heartbeat leases count from here at the earliest
 
   lock::Table locks;
   semaphore::Table semaphores;
@@ -84,7 +84,32 @@ struct State {
 // All of it, in order: whoever compares, digests or writes a state goes through this.
 template <class AState>
 auto parts_of(AState& state) {
-  return std::tie(state.sequence, state.last_number, state.last_token, state.now, state.leases_from, state.locks, state.semaphores, state.grants, state.custody, state.sessions, state.queues, state.tasks, state.pipelines, state.dispatches, state.workers, state.crons, state.board, state.decisions, state.mail, state.definitions, state.projects, state.subscriptions, state.keys, state.timers, state.chores, state.outbox);
+  return std::tie(state.sequence,
+                  state.last_number,
+                  state.last_token,
+                  state.now,
+                  state.leases_from,
+                  state.locks,
+                  state.semaphores,
+                  state.grants,
+                  state.custody,
+                  state.sessions,
+                  state.queues,
+                  state.tasks,
+                  state.pipelines,
+                  state.dispatches,
+                  state.workers,
+                  state.crons,
+                  state.board,
+                  state.decisions,
+                  state.mail,
+                  state.definitions,
+                  state.projects,
+                  state.subscriptions,
+                  state.keys,
+                  state.timers,
+                  state.chores,
+                  state.outbox);
 }
 
 // The earliest moment at which a tick has something to do; at once if a chore is left over.

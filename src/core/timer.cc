@@ -13,8 +13,10 @@ std::optional<Clock> find_due(const PersistentMap<Subject, DeadlineKey<Clock>>& 
 
 template <class Clock>
 void move_to(PersistentMap<DeadlineKey<Clock>, Subject>& index,
-             PersistentMap<Subject, DeadlineKey<Clock>>& armed, std::uint64_t& last_order,
-             const Subject& subject, std::optional<Clock> due) {
+             PersistentMap<Subject, DeadlineKey<Clock>>& armed,
+             std::uint64_t& last_order,
+             const Subject& subject,
+             std::optional<Clock> due) {
   if (const DeadlineKey<Clock>* old = armed.find(subject)) {
     if (due == old->due) return;
     index.erase(DeadlineKey<Clock>(*old));

@@ -29,10 +29,23 @@
 // timeouts run on engine time alone, crons on the wall.
 namespace reeve {
 
-using Subject =
-    std::variant<lock::Due, semaphore::Due, grant::Due, custody::Due, session::Due, key::Due,
-                 queue::Due, queue::TakerDue, queue::PauseDue, task::Due, pipeline::Due,
-                 dispatch::Due, worker::Due, cron::Due, board::Due, decision::Due, mailbox::Due>;
+using Subject = std::variant<lock::Due,
+                             semaphore::Due,
+                             grant::Due,
+                             custody::Due,
+                             session::Due,
+                             key::Due,
+                             queue::Due,
+                             queue::TakerDue,
+                             queue::PauseDue,
+                             task::Due,
+                             pipeline::Due,
+                             dispatch::Due,
+                             worker::Due,
+                             cron::Due,
+                             board::Due,
+                             decision::Due,
+                             mailbox::Due>;
 
 template <class Clock>
 struct DeadlineKey {

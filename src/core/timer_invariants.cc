@@ -6,7 +6,8 @@ namespace {
 template <class Clock>
 void check_index(const PersistentMap<DeadlineKey<Clock>, Subject>& index,
                  const PersistentMap<Subject, DeadlineKey<Clock>>& armed,
-                 std::uint64_t last_order, Violations& violations) {
+                 std::uint64_t last_order,
+                 Violations& violations) {
   if (index.size() != armed.size()) violations.emplace_back("timers: the two sides differ in size");
   for (const auto& [key, subject] : index) {
     const DeadlineKey<Clock>* back = armed.find(subject);

@@ -40,7 +40,10 @@ struct Start {
 // and is not written.
 class Turn {
  public:
-  Turn(State state, Stamp stamp, ProjectNo project = default_project, SessionId session = {},
+  Turn(State state,
+       Stamp stamp,
+       ProjectNo project = default_project,
+       SessionId session = {},
        bool can_return = true);
 
   const State& state() const { return state_; }
