@@ -1,4 +1,5 @@
 #include "core/board_testing.h"
+#include "core/heard_testing.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -1,6 +1,7 @@
 #include "core/board.h"
 
 #include "core/board_testing.h"
+#include "core/heard_testing.h"
 
 #include <gtest/gtest.h>
 

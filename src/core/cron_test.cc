@@ -1,5 +1,6 @@
 #include "core/cron.h"
 
+#include "core/heard_testing.h"
 #include "core/testing.h"
 #include "core/time_zone_testing.h"
 

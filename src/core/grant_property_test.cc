@@ -1,4 +1,5 @@
 #include "core/grant_testing.h"
+#include "core/heard_testing.h"
 
 #include <rapidcheck/gtest.h>
 

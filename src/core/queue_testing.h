@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/heard_testing.h"
 #include "core/testing.h"
 
 #include <string>

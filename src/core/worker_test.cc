@@ -1,5 +1,6 @@
 #include "core/worker.h"
 
+#include "core/heard_testing.h"
 #include "core/testing.h"
 
 #include <gtest/gtest.h>
