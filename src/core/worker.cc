@@ -35,6 +35,11 @@ void look_again(Turn& turn, const WorkerName& name, std::optional<Time> when) {
   if (find(turn, name)->look_at != when) edit(turn, name).look_at = when;
 }
 
+// When a source that has just answered is asked again.
+Time next_poll(const Turn& turn, const Worker& worker) {
+  return saturating_add(turn.now(), std::max(worker.source->poll, kPatience));
+}
+
 reeve::Reply working(const Worker& worker) {
   return {Working{worker.active.size(), worker.concurrency}};
 }
@@ -261,11 +266,14 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       [&](const Resize& resize) { return apply_one(turn, resize); });
 }
 
-// Woken, it also asks its source at once, unless it is asking already.
+// Woken, it also asks its source at once, unless it is asking already, has just asked, or was
+// woken because something lies in its queue: what a source delivered is no reason to ask again.
 void wake(Turn& turn, const WorkerName& name) {
   const Worker* worker = find(turn, name);
   if (!worker || !worker->started) return;
-  poll(turn, name);
+  const bool by_its_queue = worker->look_at && *worker->look_at <= turn.now();
+  const bool just_asked = worker->poll_at && worker->poll_at == next_poll(turn, *worker);
+  if (!by_its_queue && !just_asked) poll(turn, name);
   fill(turn, name);
 }
 
@@ -280,7 +288,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   const Worker* worker = find(turn, to.worker);
   if (!worker || worker->polling != effect) return;
   const QueueName queue = worker->queue;
-  const Time next = saturating_add(turn.now(), std::max(worker->source->poll, kPatience));
+  const Time next = next_poll(turn, *worker);
   Worker& asked = edit(turn, to.worker);
   asked.polling.reset();
   asked.poll_at = next;
@@ -328,6 +336,8 @@ void queue_ready(Turn& turn, const QueueName& queue) {
     const Worker& worker = *find(turn, (*at).worker);
     const bool rests = worker.look_at && *worker.look_at > turn.now();
     if (worker.active.size() < worker.concurrency && !rests) {
+      look_again(turn, (*at).worker, turn.now());
+      arm(turn, (*at).worker);
       turn.perform(Effect{Inner{WakeWorker{(*at).worker}}});
     }
   }
