@@ -239,6 +239,7 @@ TEST(Worker, WakeOnWakesIt) {
   WorkerWorld world(set);
   world.start();
   world.finish(world.started[0].id);
+  world.pass(1ms);
   world.forget();
   world.ask(EmitCustom{"ci:green", {}});
   // Woken, it asks its source at once.
