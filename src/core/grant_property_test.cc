@@ -191,7 +191,9 @@ class Players : public Grants {
           resize("s", 1 + static_cast<std::uint32_t>(what % 4));
         } else if (how == 1) {
           cleanup();
-        } else {
+        } else if (!unnoticed_) {
+          // No pipeline is there to keep what it is granted: it gives it back in the same step,
+          // but after the answer, so with silences unnoticed the two could be told apart.
           phase_asks(who, locks_of(what), slots, weight);
         }
         return;
