@@ -39,7 +39,8 @@ TEST(Boxed, AValueNobodyElseHasIsEditedInPlace) {
   Boxed<std::string> box(std::string("one"));
   const std::string* const before = box.get();
   box.edit() = "two";
-  { const Boxed<std::string> passing = box; }
+  Boxed<std::string> passing = box;
+  passing.reset();
   box.edit() = "three";
   EXPECT_EQ(box.get(), before);
 }

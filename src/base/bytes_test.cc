@@ -60,11 +60,13 @@ RC_GTEST_PROP(Bytes, CompareAsTheirContentsDo, (const std::string& a, const std:
 TEST(Bytes, CopiesComeAndGoOnSeveralThreads) {
   Bytes bytes("payload");
   std::vector<std::jthread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([bytes] {
       for (int i = 0; i < 1000; ++i) {
-        const Bytes copy = bytes;
+        Bytes copy = bytes;
         EXPECT_EQ(copy.view(), "payload");
+        copy = Bytes();
       }
     });
   }

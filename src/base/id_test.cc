@@ -17,7 +17,7 @@ using LockName = Id<struct LockKind>;
 using QueueName = Id<struct QueueKind>;
 using ItemNumber = Number<struct ItemKind>;
 
-constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
 
 // The first numbers of each width, and 2^63, with what lies around them.
 std::vector<std::uint64_t> interesting() {
@@ -28,8 +28,8 @@ std::vector<std::uint64_t> interesting() {
       numbers.push_back(number);
     }
   }
-  numbers.push_back(kMost - 1);
-  numbers.push_back(kMost);
+  numbers.push_back(most - 1);
+  numbers.push_back(most);
   return numbers;
 }
 
@@ -53,7 +53,7 @@ TEST(Id, TheTextsOfNumbersNeverChange) {
   EXPECT_EQ(encode_id(1'000'000), "zn2ee0");
   EXPECT_EQ(encode_id((1U << 30) - 1), "c748ch");
   EXPECT_EQ(encode_id(1U << 30), "b000000");
-  EXPECT_EQ(encode_id(kMost), "63j468t0bb0zb");
+  EXPECT_EQ(encode_id(most), "63j468t0bb0zb");
 }
 
 TEST(Id, EveryNumberIsReadBack) {
@@ -86,14 +86,14 @@ TEST(Id, SixCharactersServeTheFirstBillionAndEachFurtherOneThirtyTwoTimesMore) {
     EXPECT_EQ(encode_id(next - 1).size(), width);
     EXPECT_EQ(encode_id(next).size(), width + 1);
   }
-  EXPECT_EQ(encode_id(kMost).size(), 13U);
+  EXPECT_EQ(encode_id(most).size(), 13U);
 }
 
 TEST(Id, NeighboursDifferAtTheFirstCharacter) {
   std::vector<std::uint64_t> starts = interesting();
   for (std::uint64_t number = 0; number < 200'000; ++number) starts.push_back(number);
   for (const std::uint64_t number : starts) {
-    if (number == kMost) continue;
+    if (number == most) continue;
     const std::string one = encode_id(number);
     const std::string next = encode_id(number + 1);
     if (one.size() != next.size()) continue;

@@ -48,10 +48,10 @@ class PersistentMap {
   using Leaf = persistent::Node<Key, Value>;
   using Inner = persistent::Node<Key, Head*>;
 
-  static constexpr unsigned kLeafCapacity = Leaf::fitting(layout.leaf_bytes, layout.fewest_in_leaf);
-  static constexpr unsigned kInnerCapacity =
+  static constexpr unsigned leaf_capacity = Leaf::fitting(layout.leaf_bytes, layout.fewest_in_leaf);
+  static constexpr unsigned inner_capacity =
       Inner::fitting(layout.inner_bytes, layout.fewest_in_inner);
-  static constexpr unsigned kMaxLevels = 12;  // of at least 16 / 3 children each: 6^11 leaves
+  static constexpr unsigned max_levels = 12;  // of at least 16 / 3 children each: 6^11 leaves
 
   // The nodes from the root down to a leaf by their level, and the index chosen in each.
   struct Step {
@@ -60,7 +60,7 @@ class PersistentMap {
 
     bool operator==(const Step&) const = default;
   };
-  using Path = std::array<Step, kMaxLevels>;
+  using Path = std::array<Step, max_levels>;
 
  public:
   class Iterator;
@@ -171,7 +171,7 @@ class PersistentMap {
   }
   static Head* child(Head* node, unsigned index) {
     Head* const below = inner(node)->item(index);
-    Leaf::prefetch(below, kLeafCapacity);
+    Leaf::prefetch(below, leaf_capacity);
     return below;
   }
   static unsigned leaf_index(Head* node, const Key& key) {
@@ -270,7 +270,7 @@ class PersistentMap {
       Key& least = inner(path[level].node)->keys()[0];
       if (path[level].index == 0 && key < least) least = key;
     }
-    if (root_->count == root_->capacity && root_->capacity < kLeafCapacity && !root_->level) {
+    if (root_->count == root_->capacity && root_->capacity < leaf_capacity && !root_->level) {
       path[0].node = root_ = grown(leaf(root_));
     }
     Value* place = nullptr;
@@ -282,8 +282,7 @@ class PersistentMap {
 
   // A leaf for the same few entries with room for more.
   static Head* grown(Leaf* small) {
-    Leaf* const large = Leaf::make(0, std::min(small->capacity * 2U, kLeafCapacity));
-    large->next = small->next;
+    Leaf* const large = Leaf::make(0, std::min(small->capacity * 2U, leaf_capacity));
     small->move_last_to(*large, small->count);
     Leaf::destroy(small);
     return large;
@@ -299,8 +298,8 @@ class PersistentMap {
       key = beside->keys()[0];
       child = beside;
     }
-    CHECK(level < kMaxLevels);
-    Inner* const top = Inner::make(level, kInnerCapacity);
+    CHECK(level < max_levels);
+    Inner* const top = Inner::make(level, inner_capacity);
     top->insert(0, root_->level == 0 ? leaf(root_)->keys()[0] : inner(root_)->keys()[0], root_);
     top->insert(1, std::move(key), child);
     root_ = top;
@@ -314,10 +313,10 @@ class PersistentMap {
       Inner& parent = *inner(path[level + 1].node);
       const unsigned index = path[level + 1].index;
       if (level == 0) {
-        if (path[0].node->count >= (kLeafCapacity + 2) / 3) break;
+        if (path[0].node->count >= (leaf_capacity + 2) / 3) break;
         mend_child<Leaf>(parent, index);
       } else {
-        if (path[level].node->count >= (kInnerCapacity + 2) / 3) break;
+        if (path[level].node->count >= (inner_capacity + 2) / 3) break;
         mend_child<Inner>(parent, index);
       }
     }
@@ -394,7 +393,7 @@ class PersistentMap<Key, Value, layout>::Iterator {
   // From behind the last entry of a leaf to the first of the next leaf, or to the end.
   void settle() {
     if (!path_[0].node || path_[0].index < path_[0].node->count) return;
-    for (unsigned level = 1; level < kMaxLevels && path_[level].node; ++level) {
+    for (unsigned level = 1; level < max_levels && path_[level].node; ++level) {
       auto& [node, index] = path_[level];
       if (++index < node->count) return descend(path_, inner(node)->item(index));
     }

@@ -40,7 +40,7 @@ class PersistentMapInspector {
   }
   template <class Map>
   static constexpr unsigned leaf_capacity() {
-    return Map::kLeafCapacity;
+    return Map::leaf_capacity;
   }
   template <class Map>
   static unsigned root_capacity(const Map& map) {
@@ -63,7 +63,7 @@ class PersistentMapInspector {
     if (node->count > node->capacity) return {"more entries than there is room for"};
     if (node->level == 0) {
       const auto* keys = Map::leaf(node)->keys();
-      if (!is_root && node->capacity != Map::kLeafCapacity) return {"a small leaf inside"};
+      if (!is_root && node->capacity != Map::leaf_capacity) return {"a small leaf inside"};
       for (unsigned i = 1; i < node->count; ++i) {
         if (!(keys[i - 1] < keys[i])) return {"keys out of order in a leaf"};
       }
@@ -75,7 +75,7 @@ class PersistentMapInspector {
     for (unsigned i = 0; i < node->count; ++i) {
       auto* child = inner->item(i);
       if (child->level + 1 != node->level) return {"a child on the wrong level"};
-      const Part part = look<Map>(child, false);
+      Part part = look<Map>(child, false);
       if (!part.problem.empty()) return part;
       sum.entries += part.entries;
       sum.leaves += part.leaves;
@@ -97,7 +97,7 @@ class PersistentMapInspector {
 namespace {
 
 // Nodes so small that a few hundred entries make a high tree.
-constexpr persistent::Layout kTiny = {
+constexpr persistent::Layout tiny = {
     .leaf_bytes = 0, .inner_bytes = 0, .fewest_in_leaf = 4, .fewest_in_inner = 6};
 
 template <class Map>
@@ -281,22 +281,22 @@ void agrees_with_a_model() {
 }
 
 RC_GTEST_PROP(PersistentMap, AgreesWithStdMapAndSoDoesEveryCopyOfIt, ()) {
-  agrees_with_a_model<int, int, kTiny>();
+  agrees_with_a_model<int, int, tiny>();
 }
 RC_GTEST_PROP(PersistentMap, AgreesWithStdMapWhenItsNodesAreOfTheUsualSize, ()) {
   agrees_with_a_model<Place, int, persistent::Layout{}>();
 }
 RC_GTEST_PROP(PersistentMap, AgreesWithStdMapWhenKeysOwnMemory, ()) {
-  agrees_with_a_model<Slot, std::string, kTiny>();
+  agrees_with_a_model<Slot, std::string, tiny>();
 }
 RC_GTEST_PROP(PersistentMap, AgreesWithStdMapWhenValuesAreVariants, ()) {
-  agrees_with_a_model<Slot, Anything, kTiny>();
+  agrees_with_a_model<Slot, Anything, tiny>();
 }
 
 TEST(PersistentMap, ACopyStaysAsItWasWhateverTheOriginalDoes) {
-  PersistentMap<int, std::string, kTiny> map;
+  PersistentMap<int, std::string, tiny> map;
   for (int i = 0; i < 300; ++i) map.set(i, "old");
-  const PersistentMap<int, std::string, kTiny> copy = map;
+  const PersistentMap<int, std::string, tiny> copy = map;
 
   for (int i = 0; i < 300; i += 2) map.set(i, "new");
   for (int i = 0; i < 300; i += 3) map.erase(i);
@@ -377,8 +377,8 @@ TEST(PersistentMap, AMovedFromMapIsEmpty) {
 }
 
 TEST(PersistentMap, IsEqualToAnotherWithTheSameEntriesHoweverTheyCameAbout) {
-  PersistentMap<int, int, kTiny> ascending;
-  PersistentMap<int, int, kTiny> random;
+  PersistentMap<int, int, tiny> ascending;
+  PersistentMap<int, int, tiny> random;
   for (int i = 0; i < 500; ++i) ascending.set(i, i);
   for (const int i : shuffled(1000)) random.set(i, i);
   for (int i = 500; i < 1000; ++i) random.erase(i);
@@ -389,7 +389,7 @@ TEST(PersistentMap, IsEqualToAnotherWithTheSameEntriesHoweverTheyCameAbout) {
 }
 
 TEST(PersistentMap, AKeyMayBeTakenFromAValueThatMovesWhenItIsInserted) {
-  PersistentMap<std::string, std::string, kTiny> map;
+  PersistentMap<std::string, std::string, tiny> map;
   const std::string tail = " and more than a small string holds";
   map.set("0" + tail, "1" + tail);
   for (int i = 0; i < 50; ++i) {
@@ -403,7 +403,7 @@ TEST(PersistentMap, AKeyMayBeTakenFromAValueThatMovesWhenItIsInserted) {
 }
 
 TEST(PersistentMap, AnIteratorWalksTheRestOfTheMapFromAnyKey) {
-  PersistentMap<int, int, kTiny> map;
+  PersistentMap<int, int, tiny> map;
   for (int i = 0; i < 1000; i += 2) map.set(i, i);
 
   for (int start = -1; start <= 1000; ++start) {
@@ -468,7 +468,7 @@ TEST(PersistentMap, RandomErasingLeavesNodesAThirdFull) {
 }
 
 TEST(PersistentMap, AQueueMovesThroughKeysWithoutGrowing) {
-  PersistentMap<int, int, kTiny> map;
+  PersistentMap<int, int, tiny> map;
   for (int i = 0; i < 100; ++i) map.set(i, i);
   for (int i = 100; i < 20'000; ++i) {
     ASSERT_EQ(map.first()->first, i - 100);
@@ -493,7 +493,7 @@ TEST(PersistentMap, AFewEntriesAreOneSmallLeaf) {
 }
 
 TEST(PersistentMap, ACopyIsReadByAnotherThreadWhileTheMapGoesOn) {
-  PersistentMap<int, std::string, kTiny> map;
+  PersistentMap<int, std::string, tiny> map;
   for (int i = 0; i < 1000; ++i) map.set(i, "0");
 
   for (int round = 1; round <= 20; ++round) {
@@ -511,14 +511,15 @@ TEST(PersistentMap, ACopyIsReadByAnotherThreadWhileTheMapGoesOn) {
 }
 
 TEST(PersistentMap, CopiesAreMadeChangedAndDroppedOnSeveralThreads) {
-  PersistentMap<int, int, kTiny> origin;
+  PersistentMap<int, int, tiny> origin;
   for (int i = 0; i < 500; ++i) origin.set(i, i);
 
   std::vector<std::jthread> threads;
+  threads.reserve(4);
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([mine = origin, t]() mutable {
       for (int round = 0; round < 50; ++round) {
-        const PersistentMap<int, int, kTiny> kept = mine;
+        const PersistentMap<int, int, tiny> kept = mine;
         for (int i = t; i < 500; i += 7) mine.set(i, -round);
         mine.erase(round);
         EXPECT_TRUE(kept.contains(round));

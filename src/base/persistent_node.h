@@ -33,7 +33,7 @@ struct Head {
 // How large nodes are made: as many entries as fit into so many bytes, but not fewer than so
 // many. The defaults were chosen by measuring: docs/decisions/0001-persistent-map-layout.md.
 struct Layout {
-  std::size_t leaf_bytes = 512;
+  std::size_t leaf_bytes = 1024;
   std::size_t inner_bytes = 512;
   unsigned fewest_in_leaf = 8;
   unsigned fewest_in_inner = 16;
@@ -65,8 +65,8 @@ void relocate(T* from, std::size_t count, T* to) {
 // take no room. A new node has no entries; the caller keeps count <= capacity.
 template <class Key, class Item>
 class Node : public Head {
-  static constexpr bool kHasItems = !std::is_empty_v<Item>;
-  static constexpr std::size_t kItemSize = kHasItems ? sizeof(Item) : 0;
+  static constexpr bool has_items = !std::is_empty_v<Item>;
+  static constexpr std::size_t item_size = has_items ? sizeof(Item) : 0;
   static_assert(alignof(Key) <= alignof(std::max_align_t));
   static_assert(alignof(Item) <= alignof(std::max_align_t));
 
@@ -89,7 +89,7 @@ class Node : public Head {
   Node* clone() const {
     Node* const copy = make(level, capacity);
     std::uninitialized_copy_n(keys(), count, copy->keys());
-    if constexpr (kHasItems) std::uninitialized_copy_n(items(), count, copy->items());
+    if constexpr (has_items) std::uninitialized_copy_n(items(), count, copy->items());
     copy->count = count;
     copy->next = next;
     return copy;
@@ -97,7 +97,7 @@ class Node : public Head {
 
   static void destroy(Node* node) {
     std::destroy_n(node->keys(), node->count);
-    if constexpr (kHasItems) std::destroy_n(node->items(), node->count);
+    if constexpr (has_items) std::destroy_n(node->items(), node->count);
     node->~Node();
     ::operator delete(node);
   }
@@ -113,7 +113,7 @@ class Node : public Head {
   Key* keys() { return reinterpret_cast<Key*>(bytes() + keys_at()); }
   const Key* keys() const { return reinterpret_cast<const Key*>(bytes() + keys_at()); }
   Item& item(unsigned index) {
-    if constexpr (kHasItems) {
+    if constexpr (has_items) {
       return items()[index];
     } else {
       static Item nothing;
@@ -124,7 +124,7 @@ class Node : public Head {
   void insert(unsigned index, Key key, Item item_value) {
     relocate(keys() + index, count - index, keys() + index + 1);
     std::construct_at(keys() + index, std::move(key));
-    if constexpr (kHasItems) {
+    if constexpr (has_items) {
       relocate(items() + index, count - index, items() + index + 1);
       std::construct_at(items() + index, std::move(item_value));
     }
@@ -152,7 +152,7 @@ class Node : public Head {
   void erase(unsigned index) {
     std::destroy_at(keys() + index);
     relocate(keys() + index + 1, count - index - 1U, keys() + index);
-    if constexpr (kHasItems) {
+    if constexpr (has_items) {
       std::destroy_at(items() + index);
       relocate(items() + index + 1, count - index - 1U, items() + index);
     }
@@ -173,7 +173,7 @@ class Node : public Head {
   void move_last_to(Node& right, unsigned n) {
     relocate(right.keys(), right.count, right.keys() + n);
     relocate(keys() + count - n, n, right.keys());
-    if constexpr (kHasItems) {
+    if constexpr (has_items) {
       relocate(right.items(), right.count, right.items() + n);
       relocate(items() + count - n, n, right.items());
     }
@@ -185,7 +185,7 @@ class Node : public Head {
   void move_first_to(Node& left, unsigned n) {
     relocate(keys(), n, left.keys() + left.count);
     relocate(keys() + n, count - n, keys());
-    if constexpr (kHasItems) {
+    if constexpr (has_items) {
       relocate(items(), n, left.items() + left.count);
       relocate(items() + n, count - n, items());
     }
@@ -214,11 +214,11 @@ class Node : public Head {
   }
   static constexpr std::size_t keys_at() { return aligned(sizeof(Head), alignof(Key)); }
   static constexpr std::size_t items_at(unsigned capacity) {
-    return aligned(keys_at() + capacity * sizeof(Key), kHasItems ? alignof(Item) : 1);
+    return aligned(keys_at() + capacity * sizeof(Key), has_items ? alignof(Item) : 1);
   }
 
   static constexpr std::size_t size_of(unsigned capacity) {
-    return items_at(capacity) + capacity * kItemSize;
+    return items_at(capacity) + capacity * item_size;
   }
 
   std::byte* bytes() { return reinterpret_cast<std::byte*>(this); }

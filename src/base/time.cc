@@ -13,7 +13,7 @@ struct Unit {
   std::uint64_t milliseconds;
 };
 
-constexpr std::array<Unit, 5> kUnits = {{
+constexpr std::array<Unit, 5> units = {{
     {"d", 86'400'000},
     {"h", 3'600'000},
     {"m", 60'000},
@@ -21,7 +21,7 @@ constexpr std::array<Unit, 5> kUnits = {{
     {"ms", 1},
 }};
 
-constexpr std::uint64_t kLongest =
+constexpr std::uint64_t longest =
     static_cast<std::uint64_t>(std::numeric_limits<Duration::rep>::max());
 
 // Takes the letters in front of the next number off `text`.
@@ -60,7 +60,7 @@ Result<Duration> parse_duration(std::string_view text) {
 
   std::uint64_t total = 0;
   bool overflow = false;
-  auto unit = kUnits.begin();
+  auto unit = units.begin();
   for (std::string_view rest = text; !rest.empty();) {
     std::uint64_t number = 0;
     const auto [end, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
@@ -69,13 +69,13 @@ Result<Duration> parse_duration(std::string_view text) {
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
 
     const std::string_view name = take_unit(rest);
-    while (unit != kUnits.end() && unit->name != name) ++unit;
-    if (unit == kUnits.end()) return not_a_duration(text);
+    while (unit != units.end() && unit->name != name) ++unit;
+    if (unit == units.end()) return not_a_duration(text);
     overflow |= __builtin_mul_overflow(number, unit->milliseconds, &number);
     overflow |= __builtin_add_overflow(total, number, &total);
     ++unit;
   }
-  if (overflow || total > kLongest) return too_long(text);
+  if (overflow || total > longest) return too_long(text);
   return Duration(static_cast<Duration::rep>(total));
 }
 
@@ -87,7 +87,7 @@ std::string format_duration(Duration duration) {
     rest = 0 - rest;
   }
   if (rest == 0) return "0s";
-  for (const Unit& unit : kUnits) {
+  for (const Unit& unit : units) {
     if (rest < unit.milliseconds) continue;
     text += std::to_string(rest / unit.milliseconds);
     text += unit.name;

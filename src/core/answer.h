@@ -42,7 +42,7 @@ struct Waiting {
   bool operator==(const Waiting&) const = default;
 };
 
-// Why a wait ended without what it was for.
-enum class Left : std::uint8_t { TimedOut, Cancelled, SessionEnded };
+// Why a wait ended without what it was for. Unfit: it can no longer be had at all.
+enum class Left : std::uint8_t { TimedOut, Cancelled, SessionEnded, Unfit };
 
 }  // namespace reeve

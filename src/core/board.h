@@ -272,6 +272,7 @@ struct Table {
   PersistentMap<RunnerName, Runner> runners;
   PersistentMap<WaiterId, Waiter> waiters;
   PersistentSet<SectionPlace> section_order;
+  PersistentSet<SectionPlace> open_sections;  // those with open tasks
   PersistentSet<TitleKey> titles;
   PersistentSet<ReadyKey> ready;
   PersistentSet<HeldKey> held;
@@ -699,8 +700,9 @@ struct Due {
 reeve::Reply apply(Turn& turn, const Command& command);
 void due(Turn& turn, const Due& due);
 
-// A runner that waits gives up.
+// A runner that waits gives up; or is there again, and its line goes on.
 void leave(Turn& turn, WaiterId waiter, Left left);
+void came_back(Turn& turn, WaiterId waiter);
 
 EventName name_of(const Event& event);
 

@@ -6,7 +6,11 @@
 // What the parts of core/board share with each other and with nobody else.
 namespace reeve::board {
 
-// ── Looking (board.cc) ──
+inline constexpr std::size_t most_notes = 100;         // a task
+inline constexpr std::uint64_t most_runners = 10'000;  // a project
+inline constexpr std::size_t most_held = 256;          // by a runner: one heartbeat is one step
+
+// ── Looking, and small steps (board_kit.cc) ──
 
 const BoardTask* find(const Turn& turn, BoardTaskId task);
 const Section* find(const Turn& turn, const SectionName& section);
@@ -18,6 +22,34 @@ std::variant<BoardTaskId, Refused> resolve(const Turn& turn, const TaskRef& ref)
 SectionName place_of(const BoardTask& task);
 ReadyKey ready_key(BoardTaskId id, const BoardTask& task);
 bool is_good(const Turn& turn, const Tenure& tenure);
+
+// A good runner's name that there is room for, or why not.
+std::optional<Refused> mistake_in(const Turn& turn, const RunnerName& runner);
+std::size_t count_held(const Turn& turn, const RunnerName& runner);
+void add_note(Turn& turn, BoardTaskId id, const std::string& by, const std::string& text);
+void make_section(Turn& turn, const SectionName& name);
+
+// The section has an open task more, or one less.
+void count_open(Turn& turn, const SectionName& section, bool more);
+
+// The task that is meant, once time has done to its board what it does.
+std::variant<BoardTaskId, Refused> settled(Turn& turn, const TaskRef& ref);
+
+// What follows when a task has ended or gone back: its section may be free, and others wait.
+void after_release(Turn& turn, BoardTaskId id, const std::optional<SectionName>& section);
+
+// ── The verbs of runners (board_work.cc) and of those who set right (board_care.cc) ──
+
+reeve::Reply on_task(Turn& turn, BoardTaskId id, const Start& command);
+reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command);
+reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command);
+reeve::Reply on_task(Turn& turn, BoardTaskId id, const Heartbeat& command);
+reeve::Reply on(Turn& turn, const Next& command);
+reeve::Reply on(Turn& turn, const LetGo& command);
+reeve::Reply on(Turn& turn, const RunnerHeartbeat& command);
+reeve::Reply on(Turn& turn, const ForceRelease& command);
+reeve::Reply on(Turn& turn, const Cleanup& command);
+reeve::Reply on(Turn& turn, const ForgetRunner& command);
 
 // ── Deadlines (board_due.cc) ──
 

@@ -30,6 +30,7 @@ class Checker {
   std::size_t held_ = 0;
   std::size_t held_in_section_ = 0;
   std::size_t ended_ = 0;
+  std::size_t open_sections_ = 0;
   PersistentMap<SectionName, std::uint64_t> open_in_section_;
   PersistentMap<ProjectNo, Project> counts_;
 };
@@ -86,6 +87,11 @@ void Checker::sections() {
     must(table_.section_order.contains({name.project, section.order, name.name}),
          name.name,
          "without a place among the sections");
+    must(table_.open_sections.contains({name.project, section.order, name.name}) ==
+             (section.open > 0),
+         name.name,
+         "open and among the open ones are not the same");
+    open_sections_ += section.open > 0 ? 1 : 0;
     const std::uint64_t* open = open_in_section_.find(name);
     must(section.open == (open ? *open : 0), name.name, "open tasks miscounted");
     if (section.lock) {
@@ -190,6 +196,7 @@ void Checker::sizes() {
   must(table_.held_in_section.size() == held_in_section_, "held in sections", "one too many");
   must(table_.ended.size() == ended_, "ended", "one too many");
   must(table_.section_order.size() == table_.sections.size(), "sections", "one too many");
+  must(table_.open_sections.size() == open_sections_, "open sections", "one too many");
 }
 
 void Checker::timers() {

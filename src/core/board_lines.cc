@@ -118,8 +118,8 @@ Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order) {
   const Table& table = turn.state().board;
   if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
   bool open = false;
-  for (auto at = table.section_order.lower_bound({runner.project, 0, {}});
-       at != table.section_order.end() && (*at).project == runner.project;
+  for (auto at = table.open_sections.lower_bound({runner.project, 0, {}});
+       at != table.open_sections.end() && (*at).project == runner.project;
        ++at) {
     const Verdict verdict = next_of_section(turn, runner, {runner.project, (*at).name});
     if (std::holds_alternative<CanStart>(verdict)) return verdict;
@@ -176,6 +176,9 @@ reeve::Reply wait_in_line(Turn& turn,
   if (!line) return act(turn, runner, wanted, verdict);
   if (turn.state().board.waiters.size() >= limits::waiters_a_line) {
     return refused(Why::OverLimit, "waiters");
+  }
+  if (!session::has_room(turn.state(), turn.session())) {
+    return refused(Why::OverLimit, "sessions");
   }
   see(turn, runner);
   const WaiterId id = turn.next_id<WaiterId>();
@@ -251,8 +254,12 @@ void tell_waiters(Turn& turn, BoardTaskId id) {
 void wait_is_over(Turn& turn, WaiterId id) {
   const Waiter waiter = *find_waiter(turn, id);
   const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted);
+  // Nothing is given to somebody who is not there to take it.
+  const bool is_here = session::is_here(turn, waiter.session);
   remove(turn, id);
-  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict));
+  turn.answer(id,
+              is_here ? act(turn, waiter.runner, waiter.wanted, verdict)
+                      : reeve::Reply{WaitEnded{Left::TimedOut}});
   serve(turn, waiter.line);
 }
 
@@ -262,6 +269,13 @@ void leave(Turn& turn, WaiterId id, Left left) {
   const Line line = waiter->line;
   remove(turn, id);
   turn.answer(id, {WaitEnded{left}});
+  serve(turn, line);
+}
+
+void came_back(Turn& turn, WaiterId id) {
+  const Waiter* waiter = find_waiter(turn, id);
+  if (!waiter) return;
+  const Line line = waiter->line;
   serve(turn, line);
 }
 

@@ -197,7 +197,7 @@ void set_status(Turn& turn, BoardTaskId id, Status status) {
   if (was_open && !opens) {
     task.ended_at = turn.now();
     table.ready.erase(key);
-    if (section) --edit(turn, *section).open;
+    if (section) count_open(turn, *section, false);
     --edit(turn, project).open;
     ++edit(turn, project).finished;
     table.ended.insert({project, turn.now(), id});
@@ -211,7 +211,7 @@ void set_status(Turn& turn, BoardTaskId id, Status status) {
     table.ended.erase({project, ended_at, id});
     expect_no_more(turn,
                    {project, saturating_add(ended_at, limits::finished_kept_for), Forget{id}});
-    if (section) ++edit(turn, *section).open;
+    if (section) count_open(turn, *section, true);
     ++edit(turn, project).open;
     --edit(turn, project).finished;
   }
@@ -244,7 +244,7 @@ void forget(Turn& turn, BoardTaskId id) {
         {task.project, saturating_add(*task.ended_at, limits::finished_kept_for), Forget{id}});
     --edit(turn, task.project).finished;
   } else {
-    if (task.section) --edit(turn, *task.section).open;
+    if (task.section) count_open(turn, *task.section, false);
     --edit(turn, task.project).open;
   }
   table.tasks.erase(id);

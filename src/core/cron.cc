@@ -196,9 +196,12 @@ void ended(Turn& turn, const CronName& name, const Run& run, pipeline::Ending en
 
 // ── Commands ──
 
-std::optional<Refused> mistake_in(const CronName& name, const Plan& plan) {
+std::optional<Refused> mistake_in(const Turn& turn, const CronName& name, const Plan& plan) {
   if (!is_good_name(name.name)) return Refused{Why::BadName, name.name};
   if (!plan.definition) return Refused{Why::BadValue, "definition"};
+  if (!definition::find(turn.state().definitions, plan.set)) {
+    return Refused{Why::NotFound, "runbook"};
+  }
   if (!is_sound(plan.definition->schedule)) return Refused{Why::BadValue, "schedule"};
   if (!time_zone::is_sound(plan.definition->zone)) return Refused{Why::BadValue, "timezone"};
   if (plan.definition->window < Duration::zero()) return Refused{Why::BadValue, "window"};
@@ -211,7 +214,7 @@ bool is_full(const Turn& turn, const CronName& name) {
 
 reeve::Reply apply_one(Turn& turn, const Enable& command) {
   const CronName& name = command.name;
-  if (const auto mistake = mistake_in(name, command.plan)) return {*mistake};
+  if (const auto mistake = mistake_in(turn, name, command.plan)) return {*mistake};
   if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
 
   const Stamp now = reading(turn);
@@ -263,7 +266,7 @@ reeve::Reply apply_one(Turn& turn, const RunNow& command) {
     settle(turn, name);
   } else {
     if (!command.plan) return refused(Why::NotFound, name.name);
-    if (const auto mistake = mistake_in(name, *command.plan)) return {*mistake};
+    if (const auto mistake = mistake_in(turn, name, *command.plan)) return {*mistake};
     if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
     turn.change().crons.crons.edit_or_insert(name).plan = *command.plan;
   }

@@ -44,7 +44,21 @@ Outcome exited(int code) {
 
 // A world that stands at noon of a day in May.
 struct CronWorld : World {
-  CronWorld() { stamp.wall = utc_at(2024, 5, 1, 12); }
+  CronWorld() {
+    stamp.wall = utc_at(2024, 5, 1, 12);
+    definition::Set set;
+    set.hash = "hash";
+    set.root = "/repo";
+    definition::Phase phase;
+    phase.name = "prune";
+    phase.action = definition::RunShell{"git worktree prune"};
+    definition::Pipeline pipeline;
+    pipeline.phases = {phase};
+    pipeline.on_fail = definition::Fail{};
+    set.pipelines.set("cleanup", pipeline);
+    ask(definition::Command{definition::Load{default_project, Boxed(set)}});
+    forget();
+  }
 
   reeve::Reply enable(const Definition& definition, const CronName& name = nightly) {
     return ask(Command{Enable{name, plan_of(definition)}});
@@ -87,6 +101,7 @@ TEST(Cron, RunsItsProgramWhenItIsTime) {
   EXPECT_EQ(shell.text, "true");
   EXPECT_EQ(shell.timeout, Duration{10min});
   EXPECT_EQ(shell.label, "cron nightly");
+  EXPECT_EQ(shell.directory, "/repo");
   EXPECT_EQ(shell.variables, (Variables{{"HOME", "/root"}}));
   EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired"}));
   EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
@@ -234,6 +249,71 @@ TEST(Cron, CancelOtherEndsTheRunningOneAndThenRuns) {
   EXPECT_EQ(world.names(), (Names{"cron:ended", "cron:fired"}));
   EXPECT_EQ(find_in<HasEnded>(world.heard[0])->ending, pipeline::Ending::Cancelled);
   EXPECT_EQ(world.programs().size(), 1u);
+}
+
+Definition cleaning(Duration interval, Overlap overlap) {
+  Definition definition = every(interval, overlap);
+  definition.run = RunPipeline{"cleanup", {}};
+  return definition;
+}
+
+TEST(Cron, APipelineIsBegunAndItsEndMakesRoom) {
+  CronWorld world;
+  world.enable(cleaning(1h, Overlap::BufferOne));
+  world.pass(1h);
+  ASSERT_EQ(world.cron().running.size(), 1u);
+  const PipelineId first = std::get<PipelineId>(*world.cron().running.first());
+  EXPECT_EQ(world.fired().size(), 1u);
+  world.pass(1h);
+  EXPECT_EQ(world.cron().buffered, 1u);
+
+  world.forget();
+  world.World::finish(world.state.outbox.first()->first);
+  EXPECT_EQ(world.fired().size(), 1u);
+  EXPECT_EQ(world.cron().buffered, 0u);
+  ASSERT_EQ(world.cron().running.size(), 1u);
+  EXPECT_NE(std::get<PipelineId>(*world.cron().running.first()), first);
+}
+
+TEST(Cron, CancelOtherCancelsThePipeline) {
+  CronWorld world;
+  world.enable(cleaning(1h, Overlap::CancelOther));
+  world.pass(1h);
+  const Run first = *world.cron().running.first();
+  const EffectId program = world.state.outbox.first()->first;
+  world.pass(1h);
+  EXPECT_EQ(world.cron().buffered, 1u);
+  world.World::finish(program, exited(143));
+  while (!world.state.outbox.empty() && world.cron().running.contains(first)) {
+    world.World::finish(world.state.outbox.first()->first, exited(0));
+  }
+  ASSERT_EQ(world.cron().running.size(), 1u);
+  EXPECT_FALSE(world.cron().running.contains(first));
+  EXPECT_FALSE(world.cron().cancelling);
+}
+
+TEST(Cron, APipelineThatCannotBeginIsAnnouncedAndTriedNextTime) {
+  CronWorld world;
+  Definition definition = every(1h);
+  definition.run = RunPipeline{"unknown", {}};
+  world.enable(definition);
+  world.pass(2h);
+  EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:refused", "cron:refused"}));
+  EXPECT_EQ(find_in<WasRefused>(world.heard[1])->refused, (Refused{Why::NotFound, "unknown"}));
+  EXPECT_EQ(as<Refused>(world.ask(Command{RunNow{nightly, {}}})),
+            (Refused{Why::NotFound, "unknown"}));
+}
+
+TEST(Cron, TheDefinitionsAreKeptWhileItIsEnabled) {
+  CronWorld world;
+  const definition::SetKey key{default_project, "hash"};
+  const auto pins = [&] { return world.state.definitions.sets.find(key)->pins; };
+  world.enable(every(1h));
+  EXPECT_EQ(pins(), 1u);
+  world.enable(every(2h));
+  EXPECT_EQ(pins(), 1u);
+  world.ask(Command{Disable{nightly}});
+  EXPECT_EQ(pins(), 0u);
 }
 
 TEST(Cron, AnInstantIsOnTimeForAMinute) {
@@ -402,6 +482,9 @@ TEST(Cron, WhatMakesNoSenseIsRefused) {
   const CronName bad{default_project, "-x"};
   EXPECT_EQ(why(bad, plan_of(every(1h))), (Refused{Why::BadName, "-x"}));
   EXPECT_EQ(why(nightly, {}), (Refused{Why::BadValue, "definition"}));
+  Plan unknown = plan_of(every(1h));
+  unknown.set.hash = "gone";
+  EXPECT_EQ(why(nightly, unknown), (Refused{Why::NotFound, "runbook"}));
   EXPECT_EQ(why(nightly, plan_of(every(0s))), (Refused{Why::BadValue, "schedule"}));
   EXPECT_EQ(why(nightly, plan_of(every(1h, Overlap::Skip, CatchUp::All, -1ms))),
             (Refused{Why::BadValue, "window"}));

@@ -37,6 +37,12 @@ reeve::Reply load(World& world, Set set, ProjectNo project = default_project) {
   return world.ask(definition::Command{Load{project, Boxed<Set>(std::move(set))}});
 }
 
+queue::Config dead_to(std::string name) {
+  queue::Config config;
+  config.dead_letter = QueueName{default_project, std::move(name)};
+  return config;
+}
+
 template <class Verb>
 void within_a_step(World& world, Verb verb) {
   Turn turn(world.state, world.stamp);
@@ -113,11 +119,6 @@ TEST(Definition, WhatTheLoaderMustNotLetThroughIsRefused) {
     EXPECT_EQ(current(world.state.definitions, default_project)->hash, "good");
     return refused;
   };
-  const auto dead_to = [](std::string name) {
-    queue::Config config;
-    config.dead_letter = QueueName{default_project, std::move(name)};
-    return config;
-  };
 
   EXPECT_EQ(refusal([](Set& set) { set.locks.set("-a", {}); }), (Refused{Why::BadName, "-a"}));
   EXPECT_EQ(refusal([](Set& set) { set.semaphores.set("", {1, {}}); }),
@@ -162,6 +163,74 @@ TEST(Definition, LocksTakeTheirDefinitionsAndLoseThem) {
   expected.set({other_project, "docs"}, slow);
   expected.set({other_project, "main"}, slow);
   EXPECT_EQ(world.state.locks.defined, expected);
+}
+
+// ── Semaphores and queues ──
+
+const semaphore::Semaphore* agents_of(const World& world) {
+  return world.state.semaphores.semaphores.find({default_project, "agents"});
+}
+
+TEST(Definition, SemaphoresAreMadeResizedAndLeftAlone) {
+  World world;
+  Set set = set_of("one");
+  set.semaphores.set("agents", {4, {}});
+  load(world, set);
+  ASSERT_TRUE(agents_of(world));
+  EXPECT_EQ(agents_of(world)->config.capacity, 4u);
+
+  set.hash = "two";
+  set.semaphores.set("agents", {2, {}});
+  load(world, set);
+  EXPECT_EQ(agents_of(world)->config.capacity, 2u);
+
+  load(world, set_of("three"));
+  ASSERT_TRUE(agents_of(world)) << "somebody may hold it";
+  EXPECT_EQ(agents_of(world)->config.capacity, 2u);
+}
+
+const queue::Config* queue_of(const World& world, const std::string& name) {
+  const queue::QueueNo* number = world.state.queues.names.find({default_project, name});
+  return number ? &world.state.queues.queues.find(*number)->config : nullptr;
+}
+
+TEST(Definition, QueuesAreMadeChangedAndLeftAlone) {
+  World world;
+  Set set = set_of("one");
+  set.queues.set("bugs", dead_to("bugs_dead"));
+  set.queues.set("bugs_dead", {});
+  load(world, set);
+  ASSERT_TRUE(queue_of(world, "bugs") && queue_of(world, "bugs_dead"));
+  EXPECT_EQ(*queue_of(world, "bugs"), dead_to("bugs_dead"));
+
+  load(world, set_of("two"));
+  EXPECT_TRUE(queue_of(world, "bugs")) << "there may be items in it";
+}
+
+TEST(Definition, AChainOfDeadLettersCanBeTurnedRound) {
+  World world;
+  Set set = set_of("one");
+  set.queues.set("a", dead_to("b"));
+  set.queues.set("b", {});
+  load(world, set);
+
+  set.hash = "two";
+  set.queues.set("a", {});
+  set.queues.set("b", dead_to("a"));
+  EXPECT_TRUE(is<Ok>(load(world, set)));
+  EXPECT_EQ(*queue_of(world, "a"), queue::Config{});
+  EXPECT_EQ(*queue_of(world, "b"), dead_to("a"));
+}
+
+TEST(Definition, ACircleThroughAQueueOfBeforeIsRefused) {
+  World world;
+  Set set = set_of("one");
+  set.queues.set("a", dead_to("b"));
+  load(world, set);
+  Set next = set_of("two");
+  next.queues.set("b", dead_to("a"));
+
+  EXPECT_EQ(as<Refused>(load(world, next)), (Refused{Why::Loop, "b"}));
 }
 
 // ── Hooks and notifications ──

@@ -128,7 +128,10 @@ void tidy(Request& request) {
 void settle_all(Turn& turn, const Request& request) {
   each_name(request,
             Overloaded{[&](const LockName& name) { lock::settle(turn, name); },
-                       [&](const SemaphoreName& name) { semaphore::settle(turn, name); }});
+                       [&](const SemaphoreName& name) {
+                         semaphore::settle(turn, name);
+                         serve(turn, name);
+                       }});
 }
 
 reeve::Reply busy(std::variant<Busy, Full> in_the_way) {
@@ -184,21 +187,17 @@ reeve::Reply ask(Turn& turn, Request request) {
 
 void serve(Turn& turn, const LockName& name) { serve_name(turn, name); }
 void serve(Turn& turn, const SemaphoreName& name) { serve_name(turn, name); }
+void capacity_changed(Turn& turn, const SemaphoreName& name) {
+  Rounds rounds(turn);
+  rounds.look_at(SlotPlace{name, {}});
+  rounds.look_at(name);
+  rounds.run();
+}
 void retry(Turn& turn, const Holder& holder) { serve_name(turn, holder); }
 
-// A phase that gave up by itself knows; it is told only when its time is up.
-void leave(Turn& turn, WaiterId id, Left left) {
-  const Waiter* waiting = turn.state().grants.waiters.find(id);
-  if (!waiting) return;
-  NotGranted reply{left, in_the_way(turn.state(), waiting->request, id, turn.now())};
-  const Waiter waiter = take_out(turn, id);
-  const Request& request = waiter.request;
-  turn.emit(request.holder.project, StoppedWaiting{id, request.holder, left});
-  if (std::holds_alternative<ToClient>(request.origin) || left == Left::TimedOut) {
-    tell(turn, id, request.origin, {Reply{std::move(reply)}});
-  }
+void leave(Turn& turn, WaiterId waiter, Left left) {
   Rounds rounds(turn);
-  each_name(request, [&](const auto& name) { rounds.look_at(name); });
+  rounds.leave(waiter, left);
   rounds.run();
 }
 
@@ -209,17 +208,11 @@ void leave_all(Turn& turn, const Holder& holder, Left left) {
   }
 }
 
-// What it waits for may have become free at this very moment.
 void due(Turn& turn, const Due& due) {
   const Waiter* waiting = turn.state().grants.waiters.find(due.waiter);
   if (!waiting) return;
+  if (is_over(*waiting, turn.now())) return leave(turn, due.waiter, Left::TimedOut);
   const Request request = waiting->request;
-  settle_all(turn, request);
-  waiting = turn.state().grants.waiters.find(due.waiter);
-  if (!waiting) return;
-  if (waiting->until && turn.now() >= *waiting->until) {
-    return leave(turn, due.waiter, Left::TimedOut);
-  }
   turn.arm(due, waiting->until);
   Rounds rounds(turn);
   rounds.look_at(request.holder);

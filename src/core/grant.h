@@ -97,6 +97,9 @@ struct Waiter {
   bool operator==(const Waiter&) const = default;
 };
 
+// A wait ends at its limit, whether or not a tick has noticed.
+inline bool is_over(const Waiter& waiter, Time now) { return waiter.until && now >= *waiter.until; }
+
 struct LockPlace {
   LockName name;
   WaiterId waiter;
@@ -217,6 +220,9 @@ reeve::Reply ask(Turn& turn, Request request);
 // Serves the line of a name that may have become free.
 void serve(Turn& turn, const LockName& name);
 void serve(Turn& turn, const SemaphoreName& name);
+
+// The same, and whoever waits for more than there now can ever be is told so and leaves.
+void capacity_changed(Turn& turn, const SemaphoreName& name);
 
 // Takes a waiter out of its lines; a client among them is answered.
 void leave(Turn& turn, WaiterId waiter, Left left);

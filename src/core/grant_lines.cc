@@ -10,21 +10,31 @@
 namespace reeve::grant {
 namespace {
 
-// Those before `self` in the line of a name, one by one, while `see` wants more.
+// Those before `self` in the line of a name, one by one, while `see` wants more. A wait that is
+// over counts as over, whether or not a tick has taken it out.
 template <class Lines, class Name, class See>
-void each_ahead(const Lines& lines, const Name& name, std::optional<WaiterId> self, See see) {
+void each_ahead(const State& state,
+                const Lines& lines,
+                const Name& name,
+                std::optional<WaiterId> self,
+                Time now,
+                See see) {
   for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
-    if ((self && at->waiter >= *self) || !see(at->waiter)) return;
+    if (self && at->waiter >= *self) return;
+    const Waiter& ahead = *state.grants.waiters.find(at->waiter);
+    if (!is_over(ahead, now) && !see(ahead)) return;
   }
 }
 
 template <class Lines, class Name>
-std::optional<WaiterId> first_ahead(const Lines& lines,
-                                    const Name& name,
-                                    std::optional<WaiterId> self) {
-  std::optional<WaiterId> first;
-  each_ahead(lines, name, self, [&](WaiterId waiter) {
-    first = waiter;
+const Waiter* first_ahead(const State& state,
+                          const Lines& lines,
+                          const Name& name,
+                          std::optional<WaiterId> self,
+                          Time now) {
+  const Waiter* first = nullptr;
+  each_ahead(state, lines, name, self, now, [&](const Waiter& ahead) {
+    first = &ahead;
     return false;
   });
   return first;
@@ -39,7 +49,10 @@ std::uint64_t count_ahead(const Lines& lines,
                           std::uint32_t waiting) {
   if (!self) return waiting;
   std::uint64_t count = 0;
-  each_ahead(lines, name, self, [&](WaiterId) { return ++count < limits::touched_a_step; });
+  for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
+    if (at->waiter >= *self || count == limits::touched_a_step) break;
+    ++count;
+  }
   return count;
 }
 
@@ -52,8 +65,8 @@ bool may_pass_all(const State& state,
                   std::optional<WaiterId> self,
                   Time now) {
   bool passes = true;
-  each_ahead(lines, name, self, [&](WaiterId ahead) {
-    passes = wait_graph::waits_for(state, state.grants.waiters.find(ahead)->request, request, now);
+  each_ahead(state, lines, name, self, now, [&](const Waiter& ahead) {
+    passes = wait_graph::waits_for(state, ahead.request, request, now);
     return passes;
   });
   return passes;
@@ -163,20 +176,17 @@ std::variant<Busy, Full> in_the_way(const State& state,
   }
   for (const LockWant& want : request.locks) {
     if (is_own(state, want.name, request.holder)) continue;
-    if (const auto first = first_ahead(state.grants.lock_lines, want.name, self)) {
-      const Waiter& ahead = *state.grants.waiters.find(*first);
+    const auto& lines = state.grants.lock_lines;
+    if (const Waiter* ahead = first_ahead(state, lines, want.name, self, now)) {
       return Busy{want.name,
-                  ahead.request.holder,
-                  ahead.since,
+                  ahead->request.holder,
+                  ahead->since,
                   std::nullopt,
-                  count_ahead(state.grants.lock_lines,
-                              want.name,
-                              self,
-                              state.locks.locks.find(want.name)->waiting)};
+                  count_ahead(lines, want.name, self, state.locks.locks.find(want.name)->waiting)};
     }
   }
   for (const SlotWant& want : request.slots) {
-    if (first_ahead(state.grants.slot_lines, want.name, self)) {
+    if (first_ahead(state, state.grants.slot_lines, want.name, self, now)) {
       return without_room(state, want.name, self);
     }
   }
@@ -269,23 +279,53 @@ void Rounds::run() {
   }
 }
 
-bool Rounds::has_left(WaiterId id) {
+void Rounds::leave(WaiterId id, Left left) {
   const Waiter* waiting = turn_.state().grants.waiters.find(id);
-  if (!waiting) return false;
-  const Verdict verdict = judge(turn_.state(), waiting->request, id, turn_.now());
-  if (verdict == Verdict::Wait) return false;
+  if (!waiting) return;
+  NotGranted reply{left, in_the_way(turn_.state(), waiting->request, id, turn_.now())};
+  send_away(id, left, {Reply{std::move(reply)}});
+}
 
-  touch_each(turn_, waiting->request);
+void Rounds::send_away(WaiterId id, Left left, reeve::Reply reply) {
+  const Request request = take_out(turn_, id).request;
+  turn_.emit(request.holder.project, StoppedWaiting{id, request.holder, left});
+  each_name(request, [&](const auto& name) { look_at(name); });
+  // A phase that gave up by itself knows.
+  const bool knows = std::holds_alternative<ToPhase>(request.origin) && left == Left::Cancelled;
+  if (!knows) tell(turn_, id, request.origin, std::move(reply));
+}
+
+// What a waiter wants may be over without anybody having noticed.
+void Rounds::expire_wants(WaiterId id) {
+  const Request request = turn_.state().grants.waiters.find(id)->request;
+  for (const LockWant& want : request.locks) {
+    if (lock::expire(turn_, want.name)) look_at(want.name);
+  }
+  for (const SlotWant& want : request.slots) {
+    if (semaphore::expire(turn_, want.name)) look_at(want.name);
+  }
+}
+
+bool Rounds::has_left(WaiterId id) {
+  if (!turn_.state().grants.waiters.contains(id)) return false;
+  expire_wants(id);
+  const Waiter& waiting = *turn_.state().grants.waiters.find(id);
+  const Verdict verdict = judge(turn_.state(), waiting.request, id, turn_.now());
+  const bool too_late = is_over(waiting, turn_.now());
+  if (verdict == Verdict::Wait && !too_late) return false;
+
+  const Request request = waiting.request;
+  touch_each(turn_, request);
   if (verdict == Verdict::Never) {
-    const Waiter waiter = take_out(turn_, id);
-    turn_.emit(waiter.request.holder.project,
-               StoppedWaiting{id, waiter.request.holder, Left::Cancelled});
-    each_name(waiter.request, [&](const auto& name) { look_at(name); });
-    tell(turn_, id, waiter.request.origin, refused(Why::BadValue, "weight"));
+    for (const SlotWant& want : request.slots) look_at(SlotPlace{want.name, id});
+    send_away(id, Left::Unfit, refused(Why::BadValue, "weight"));
+    return true;
+  }
+  if (too_late) {
+    leave(id, Left::TimedOut);
     return true;
   }
   // The leases are bound to the session before the place no longer is: it stays known.
-  const Request request = waiting->request;
   Granted granted = give(turn_, request);
   take_out(turn_, id);
   after_grant(request);
@@ -339,6 +379,23 @@ void Rounds::serve(const Holder& holder) {
   for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.now())) {
     if (!turn_.may_touch()) return leave_to_timer(holder);
     has_left(waiter);
+  }
+}
+
+// The first of them; when he has left, those after him are looked for.
+void Rounds::serve(const SlotPlace& from) {
+  const State& state = turn_.state();
+  const auto& lines = state.grants.slot_lines;
+  for (auto at = lines.lower_bound(from); at != lines.end() && at->name == from.name; ++at) {
+    const Request& request = state.grants.waiters.find(at->waiter)->request;
+    if (!is_impossible(state, request, turn_.now())) continue;
+    const WaiterId waiter = at->waiter;
+    if (turn_.may_touch()) {
+      has_left(waiter);
+    } else {
+      turn_.arm(Due{waiter}, turn_.now());
+    }
+    return;
   }
 }
 

@@ -45,6 +45,12 @@ class Rounds {
   // A holder who, or for whom somebody, has begun to wait.
   void look_at(const Holder& holder) { rest_.emplace_back(holder); }
 
+  // A line in which somebody, from this place on, may be waiting for more than there can be.
+  void look_at(const SlotPlace& from) { rest_.emplace_back(from); }
+
+  // Ends a wait without a grant.
+  void leave(WaiterId waiter, Left left);
+
   // Of a request that was granted.
   void after_grant(const Request& request);
 
@@ -54,6 +60,7 @@ class Rounds {
   void serve(const LockName& name);
   void serve(const SemaphoreName& name);
   void serve(const Holder& holder);
+  void serve(const SlotPlace& from);
   void leave_to_timer(const LockName& name);
   void leave_to_timer(const SemaphoreName& name);
   void leave_to_timer(const Holder& holder);
@@ -62,9 +69,11 @@ class Rounds {
   template <class Lines, class Name>
   bool advance(const Lines& lines, const Name& name, bool may_pass);
   bool has_left(WaiterId waiter);
+  void expire_wants(WaiterId waiter);
+  void send_away(WaiterId waiter, Left left, reeve::Reply reply);
 
   Turn& turn_;
-  std::deque<std::variant<LockName, SemaphoreName, Holder>> rest_;
+  std::deque<std::variant<LockName, SemaphoreName, Holder, SlotPlace>> rest_;
 };
 
 }  // namespace reeve::grant

@@ -113,15 +113,41 @@ TEST(Grant, AWaiterLeavesAtTheMomentItsTimeIsUp) {
   EXPECT_TRUE(world.got<Granted>(behind));
 }
 
-TEST(Grant, AWaitThatEndsWithTheLeaseItWaitsForGetsIt) {
+TEST(Grant, AWaitThatIsOverCountsAsOverWhetherOrNotATickCame) {
+  for (const bool ticked : {false, true}) {
+    Grants world;
+    world.acquire(ana, "main");
+    const Reply late = world.acquire(bo, "main", {.wait = 10s});
+    const Reply next = world.acquire(cy, "main", waiting);
+    world.wait_unnoticed(10s);
+    if (ticked) world.tick();
+
+    world.release(ana, "main");
+
+    EXPECT_EQ(as<NotGranted>(*world.answer_to(late)).left, Left::TimedOut) << ticked;
+    EXPECT_TRUE(world.got<Granted>(next)) << ticked;
+  }
+}
+
+TEST(Grant, ANewcomerDoesNotStandBehindAWaitThatIsOver) {
   Grants world;
-  world.acquire(ana, "main", {.timeout = 10s});
-  const Reply place = world.acquire(bo, "main", {.wait = 10s + 1ms});
+  world.acquire(ana, "main");
+  world.acquire(bo, Names{"main", "docs"}, {.wait = 10s});
+  world.wait_unnoticed(10s);
+
+  EXPECT_TRUE(is<Granted>(world.acquire(cy, "docs")));
+}
+
+TEST(Grant, AMissedDeadlineElsewhereDoesNotHoldALineUp) {
+  // Everything bo wants is free or over; whoever asks about x finds that bo has it.
+  Grants world;
+  const Token token = world.token_of(ana, "x");
+  world.acquire(ana, "y", {.timeout = 10s});
+  world.acquire(bo, Names{"x", "y"}, waiting);
+  world.release(ana, "x");
   world.wait_unnoticed(10s + 1ms);
 
-  world.tick();
-
-  EXPECT_TRUE(world.got<Granted>(place));
+  EXPECT_EQ(as<lock::Lost>(world.beat(ana, "x", token)), lock::Lost{bo});
 }
 
 TEST(Grant, NoTimeToWaitIsNotWaiting) {

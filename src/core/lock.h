@@ -326,6 +326,9 @@ bool is_open_to(const State& state, const LockName& name, const Holder& holder, 
 // The holder of `request` has it now, or has it still; it was open to him.
 grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request& request);
 
+// What `settle` does but for serving the line; whether there was anything to do.
+bool expire(Turn& turn, const LockName& name);
+
 // A sign of life from its holder, whose lease is good.
 Lease refresh(Turn& turn, const LockName& name);
 

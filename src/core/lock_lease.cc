@@ -90,7 +90,6 @@ void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
   }
   become(turn, name, Stale{tenure, turn.now()});
   if (defined(turn, name).escalate_stale) escalate(turn, name, tenure);
-  grant::serve(turn, name);
 }
 
 void forget(Turn& turn, const LockName& name) {
@@ -214,12 +213,21 @@ void leave_line(Turn& turn, const LockName& name) {
   if (--lock->waiting == 0) turn.arm(Due{name}, deadline(turn, *lock));
 }
 
-void settle(Turn& turn, const LockName& name) {
+bool expire(Turn& turn, const LockName& name) {
   const Lock* lock = turn.state().locks.locks.find(name);
   const Held* held = lock ? std::get_if<Held>(&lock->state) : nullptr;
-  if (!held || !is_over(held->tenure.lease, turn.leases_from(), turn.now())) return;
+  if (!held || !is_over(held->tenure.lease, turn.leases_from(), turn.now())) return false;
   const Tenure tenure = held->tenure;
   go_stale(turn, name, tenure);
+  return true;
+}
+
+// A line before an open door may be there only because what its head also wants is over, and
+// nobody has noticed that.
+void settle(Turn& turn, const LockName& name) {
+  expire(turn, name);
+  const Lock* lock = turn.state().locks.locks.find(name);
+  if (lock && lock->waiting > 0) grant::serve(turn, name);
 }
 
 void due(Turn& turn, const Due& due) {

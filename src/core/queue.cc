@@ -97,9 +97,8 @@ reeve::Reply push(Turn& turn, const Push& command) {
   const QueueNo no = obtain(turn, command.queue);
   Pushed pushed;
   for (const NewItem& item : command.items) {
-    const ItemId* known = item.dedupe_key.empty()
-                              ? nullptr
-                              : turn.state().queues.dedupe.find({no, item.dedupe_key});
+    const ItemId* known =
+        item.dedupe_key.empty() ? nullptr : turn.state().queues.dedupe.find({no, item.dedupe_key});
     pushed.duplicate.push_back(known != nullptr);
     pushed.ids.push_back(known ? *known : add(turn, no, item));
     if (known) continue;
@@ -191,7 +190,8 @@ void settle(Turn& turn) {
 reeve::Reply apply(Turn& turn, const Command& command) {
   settle(turn);
   return match(
-      command, [&](const Create& it) { return create(turn, it); },
+      command,
+      [&](const Create& it) { return create(turn, it); },
       [&](const Push& it) { return push(turn, it); },
       [&](const Take& it) { return take(turn, it); },
       [&](const TakeOne& it) { return take_one(turn, it); },
@@ -253,7 +253,8 @@ EventName name_of(const Event& event) {
     return EventName{"queue", queue.name, verb};
   };
   return match(
-      event, [&](const WasPushed& it) { return named(it.queue, "push"); },
+      event,
+      [&](const WasPushed& it) { return named(it.queue, "push"); },
       [&](const WasTaken& it) { return named(it.queue, "take"); },
       [&](const WasCompleted& it) { return named(it.queue, "complete"); },
       [&](const HasFailed& it) { return named(it.queue, "fail"); },

@@ -52,7 +52,7 @@ namespace reeve {
 class Turn;
 struct EventName;
 struct Reply;
-}
+}  // namespace reeve
 namespace reeve::decision {
 struct Answer;
 }
@@ -66,14 +66,14 @@ enum class OnExhaust : std::uint8_t { Dead, Escalate, Pause };
 
 struct Config {
   Duration visibility_timeout = std::chrono::minutes{5};
-  std::uint32_t max_attempts = 3;                        // 0: no limit
-  Duration backoff_first = std::chrono::seconds{1};      // 0: none
+  std::uint32_t max_attempts = 3;                    // 0: no limit
+  Duration backoff_first = std::chrono::seconds{1};  // 0: none
   Duration backoff_max = std::chrono::minutes{5};
   OnExhaust on_exhaust = OnExhaust::Dead;
   std::optional<QueueName> dead_letter;
   std::uint32_t keep_completed = 1000;
   Duration keep_completed_for = std::chrono::hours{24};
-  std::optional<Duration> keep_dead_for;                 // none: until redriven or dropped
+  std::optional<Duration> keep_dead_for;  // none: until redriven or dropped
 
   bool operator==(const Config&) const = default;
 };
@@ -121,10 +121,10 @@ struct Claim {
   Boxed<HolderMeta> meta;
   Token token;
   Time taken_at;
-  Time last_sign;                      // the lease counts from here: core/lease
+  Time last_sign;  // the lease counts from here: core/lease
   std::optional<Duration> visibility;
-  std::optional<Time> due;             // its key in Table::due; early if leases_from moved since
-  Ending ending = Ending::No;          // then its token is refused
+  std::optional<Time> due;     // its key in Table::due; early if leases_from moved since
+  Ending ending = Ending::No;  // then its token is refused
 
   bool operator==(const Claim&) const = default;
 };
@@ -141,9 +141,9 @@ struct Rest {
   std::optional<Duration> visibility;  // the item's own, instead of the queue's
   std::string dedupe_key;
   std::string last_error;
-  std::string reason;                  // Dead
-  std::optional<QueueName> origin;     // in a dead-letter queue: where it came from
-  std::uint64_t ended = 0;             // Completed, Dead: the order of ending
+  std::string reason;               // Dead
+  std::optional<QueueName> origin;  // in a dead-letter queue: where it came from
+  std::uint64_t ended = 0;          // Completed, Dead: the order of ending
 
   bool operator==(const Rest&) const = default;
 };
@@ -420,8 +420,22 @@ struct Remove {
   bool operator==(const Remove&) const = default;
 };
 
-using Command = std::variant<Create, Push, Take, TakeOne, Complete, Fail, Extend, Release, Bury, Drop,
-                             Redrive, Hurry, Pause, Resume, Purge, Remove>;
+using Command = std::variant<Create,
+                             Push,
+                             Take,
+                             TakeOne,
+                             Complete,
+                             Fail,
+                             Extend,
+                             Release,
+                             Bury,
+                             Drop,
+                             Redrive,
+                             Hurry,
+                             Pause,
+                             Resume,
+                             Purge,
+                             Remove>;
 
 // ── What is answered ──
 
@@ -588,8 +602,18 @@ struct WasRemoved {
 
 // queue:push, :take, :complete, :fail, :timeout, :release, :dead, :redrive, :drop, :pause, :resume,
 // :create, :remove
-using Event = std::variant<WasPushed, WasTaken, WasCompleted, HasFailed, TimedOut, WasReleased,
-                           HasDied, WasRedriven, WasDropped, WasPaused, WasResumed, WasCreated,
+using Event = std::variant<WasPushed,
+                           WasTaken,
+                           WasCompleted,
+                           HasFailed,
+                           TimedOut,
+                           WasReleased,
+                           HasDied,
+                           WasRedriven,
+                           WasDropped,
+                           WasPaused,
+                           WasResumed,
+                           WasCreated,
                            WasRemoved>;
 
 // ── Timers and chores ──
@@ -664,7 +688,8 @@ void decided(Turn& turn, ItemId item, const decision::Answer& answer);
 
 // Takes the next item for a pipeline, which holds it without a visibility timeout: its claim
 // ends with the pipeline, in the same input.
-std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
+std::optional<TakenItem> take_for_pipeline(Turn& turn,
+                                           const QueueName& queue,
                                            const Holder& holder);
 
 // Carries a dead item to its dead-letter queue, which is made if need be.

@@ -1,6 +1,7 @@
 #include "core/names.h"
 #include "core/queue_place.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -23,7 +24,8 @@ StaleClaim stale(const Turn& turn, std::optional<QueueNo> no, ItemId id) {
 }
 
 // What every verb about one claimed item begins with: the queue it is in, or the answer.
-std::variant<QueueNo, reeve::Reply> check_claim(const Turn& turn, const QueueName& queue,
+std::variant<QueueNo, reeve::Reply> check_claim(const Turn& turn,
+                                                const QueueName& queue,
                                                 const ItemClaim& asked) {
   const std::optional<QueueNo> no = find(turn, queue);
   if (!no) return refused(Why::NotFound, queue.name);
@@ -107,8 +109,12 @@ void exhaust(Turn& turn, ItemId id, const std::string& error, Time when) {
 
 // The attempt failed as of `when`. With `announce` the next one is told of as a failure, else the
 // caller has told of it in other words.
-void fail_attempt(Turn& turn, ItemId id, const std::string& error,
-                  std::optional<Duration> retry_after, Time when, bool announce) {
+void fail_attempt(Turn& turn,
+                  ItemId id,
+                  const std::string& error,
+                  std::optional<Duration> retry_after,
+                  Time when,
+                  bool announce) {
   set_error(turn, id, error);
   const Item& item = *turn.state().queues.items.find(id);
   const QueueNo no = item.queue;
@@ -144,8 +150,8 @@ void begin_ending(Turn& turn, ItemId id, Ending ending, custody::Cause cause) {
   custody::end(turn, process, cause);
 }
 
-void release_item(Turn& turn, ItemId id, Duration delay, std::optional<std::int32_t> priority,
-                  bool ended) {
+void release_item(
+    Turn& turn, ItemId id, Duration delay, std::optional<std::int32_t> priority, bool ended) {
   const Item& before = *turn.state().queues.items.find(id);
   const QueueNo no = before.queue;
   const Token token = before.rest->claim->token;
@@ -210,8 +216,12 @@ reeve::Reply fail(Turn& turn, const Fail& command) {
   if (command.retry_after && *command.retry_after < Duration{0}) {
     return refused(Why::BadValue, "retry_after");
   }
-  fail_attempt(turn, command.item.item, std::string(cut(command.error)), command.retry_after,
-               turn.now(), true);
+  fail_attempt(turn,
+               command.item.item,
+               std::string(cut(command.error)),
+               command.retry_after,
+               turn.now(),
+               true);
   return {Ok{}};
 }
 

@@ -85,8 +85,8 @@ TEST_F(QueueClaim, ABatchIsAnsweredItemByItem) {
 
 TEST_F(QueueClaim, ABatchHasItsBounds) {
   EXPECT_TRUE(refuses(world.ask(Complete{bugs, {}}), Why::BadValue, "items"));
-  EXPECT_TRUE(refuses(world.ask(Complete{bugs, std::vector<ItemClaim>(1001)}), Why::OverLimit,
-                      "items"));
+  EXPECT_TRUE(
+      refuses(world.ask(Complete{bugs, std::vector<ItemClaim>(1001)}), Why::OverLimit, "items"));
 }
 
 // ── Fail ──

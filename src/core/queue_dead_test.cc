@@ -155,13 +155,15 @@ TEST_F(QueueDead, RedriveTakesAllOrNoneOfWhatItIsGiven) {
   const ItemId dead = dead_item();
   const ItemId alive = world.push(bugs);
 
-  EXPECT_TRUE(refuses(world.ask(Redrive{bugs, {dead, alive}, false, {}}), Why::NotAllowed,
-                      to_text(alive)));
-  EXPECT_TRUE(refuses(world.ask(Redrive{bugs, {dead, ItemId{999}}, false, {}}), Why::NotFound,
+  EXPECT_TRUE(
+      refuses(world.ask(Redrive{bugs, {dead, alive}, false, {}}), Why::NotAllowed, to_text(alive)));
+  EXPECT_TRUE(refuses(world.ask(Redrive{bugs, {dead, ItemId{999}}, false, {}}),
+                      Why::NotFound,
                       to_text(ItemId{999})));
   EXPECT_TRUE(refuses(world.ask(Redrive{bugs, {}, false, {}}), Why::BadValue, "items"));
   EXPECT_TRUE(refuses(world.ask(Redrive{bugs, std::vector<ItemId>(1001, dead), false, {}}),
-                      Why::OverLimit, "items"));
+                      Why::OverLimit,
+                      "items"));
   EXPECT_TRUE(refuses(world.ask(Redrive{lost, {dead}, false, {}}), Why::NotFound, "lost"));
   EXPECT_EQ(world.state_of(dead), ItemState::Dead);
 }
@@ -383,8 +385,7 @@ TEST_F(QueueDead, HurryCanNameOneItem) {
   EXPECT_EQ(as<Counted>(world.ask(Hurry{bugs, 1, item})), Counted{1});
 
   EXPECT_TRUE(refuses(world.ask(Hurry{bugs, 1, item}), Why::NotAllowed, to_text(item)));
-  EXPECT_TRUE(refuses(world.ask(Hurry{bugs, 1, ItemId{999}}), Why::NotFound,
-                      to_text(ItemId{999})));
+  EXPECT_TRUE(refuses(world.ask(Hurry{bugs, 1, ItemId{999}}), Why::NotFound, to_text(ItemId{999})));
   EXPECT_TRUE(refuses(world.ask(Hurry{lost, 1, {}}), Why::NotFound, "lost"));
   EXPECT_EQ(world.take(bugs).id, item);
 }

@@ -88,7 +88,8 @@ class Check {
     if (claim.due) {
       const DueKey due{item.queue, Wait::Claim, *claim.due, id};
       expect_in(table_.due, due, due_, thing, "has a claim without a deadline");
-      expect(*claim.due <= over_at(lease_of(claim), state_.leases_from), thing,
+      expect(*claim.due <= over_at(lease_of(claim), state_.leases_from),
+             thing,
              "has a claim whose deadline is late");
     }
     const LeaseRef lease = ItemLease{id};
@@ -96,7 +97,8 @@ class Check {
     const bool bound = state_.sessions.bound.contains({session, session::Thing{lease}});
     expect(!session || bound || ending, thing, "is not bound to its session");
     const bool named = claim.meta && claim.meta->process;
-    expect(!named || state_.custody.held.contains({*claim.meta->process, lease}), thing,
+    expect(!named || state_.custody.held.contains({*claim.meta->process, lease}),
+           thing,
            "is not known to be held by its process");
     expect(named || !ending, thing, "is being taken from nobody");
   }
@@ -108,10 +110,12 @@ class Check {
       expect_in(table_.lines, TakerPlace{no, waiter}, places_, thing, "is not in line");
       ++found_[no].takers;
     }
-    expect(deadline_of(state_.timers, TakerDue{waiter}) == taker.until, thing,
+    expect(deadline_of(state_.timers, TakerDue{waiter}) == taker.until,
+           thing,
            "has another timer than its limit");
     const session::Thing place = session::WaiterPlace{waiter};
-    expect(!taker.session || state_.sessions.bound.contains({taker.session, place}), thing,
+    expect(!taker.session || state_.sessions.bound.contains({taker.session, place}),
+           thing,
            "is not bound to its session");
   }
 
@@ -137,16 +141,19 @@ class Check {
     expect(counts.completed == found.counts.completed, thing, "miscounts completed");
     expect(counts.dead == found.counts.dead, thing, "miscounts dead");
     expect(queue.takers == found.takers, thing, "miscounts its line");
-    expect(counts.pushed + counts.moved_in ==
-               counts.pending + counts.processing + counts.completed + counts.dead +
-                   counts.dropped + counts.forgotten + counts.moved_out,
-           thing, "has lost or made an item");
-    expect(queue.paused || (!queue.paused_until && !queue.paused_by), thing,
+    expect(counts.pushed + counts.moved_in == counts.pending + counts.processing +
+                                                  counts.completed + counts.dead + counts.dropped +
+                                                  counts.forgotten + counts.moved_out,
+           thing,
+           "has lost or made an item");
+    expect(queue.paused || (!queue.paused_until && !queue.paused_by),
+           thing,
            "remembers a pause that is over");
     const std::optional<Next> next = next_of(state_, no);
     const std::optional<Time> due = next ? std::optional(next->when) : std::nullopt;
     expect(deadline_of(state_.timers, Due{no}) == due, thing, "has another timer than its first");
-    expect(deadline_of(state_.timers, PauseDue{no}) == queue.paused_until, thing,
+    expect(deadline_of(state_.timers, PauseDue{no}) == queue.paused_until,
+           thing,
            "has another timer than its pause");
     expect(!leaves_waiting(no, queue), thing, "has items and lets a taker wait");
   }
@@ -191,8 +198,11 @@ class Check {
   }
 
   template <class Key>
-  void expect_in(const PersistentSet<Key>& index, const Key& key, std::size_t& seen,
-                 const std::string& thing, const char* what) {
+  void expect_in(const PersistentSet<Key>& index,
+                 const Key& key,
+                 std::size_t& seen,
+                 const std::string& thing,
+                 const char* what) {
     expect(index.contains(key), thing, what);
     ++seen;
   }

@@ -317,7 +317,8 @@ std::optional<Next> next_of(const State& state, QueueNo no) {
     const bool too_many = queue->counts.completed > queue->config.keep_completed;
     const Item& item = *table.items.find(oldest->item);
     offer(too_many ? *rest_of(item).ended_at : *forget_at(queue->config, item),
-          Next::What::ForgetCompleted, oldest->item);
+          Next::What::ForgetCompleted,
+          oldest->item);
   }
   if (const EndedKey* oldest = queue->config.keep_dead_for ? first_of(table.dead, no) : nullptr) {
     const Item& item = *table.items.find(oldest->item);

@@ -82,7 +82,10 @@ void move_deadline(Turn& turn, ItemId id);
 void serve(Turn& turn, QueueNo no, Time when);
 
 // The item is taken: a fresh claim.
-TakenItem claim(Turn& turn, ItemId id, const Holder& holder, const Boxed<HolderMeta>& meta,
+TakenItem claim(Turn& turn,
+                ItemId id,
+                const Holder& holder,
+                const Boxed<HolderMeta>& meta,
                 std::optional<Duration> visibility);
 Duration visibility_of(const Turn& turn, const Item& item);
 

@@ -26,8 +26,10 @@ bool is_open(const Turn& turn, QueueNo no) {
 }
 
 // Up to `max` items of these queues, the best first over all of them.
-std::vector<TakenItem> take_best(Turn& turn, const std::vector<QueueNo>& queues,
-                                 const Holder& holder, const Boxed<HolderMeta>& meta,
+std::vector<TakenItem> take_best(Turn& turn,
+                                 const std::vector<QueueNo>& queues,
+                                 const Holder& holder,
+                                 const Boxed<HolderMeta>& meta,
                                  std::uint32_t max) {
   const auto first = [&](QueueNo no) {
     const ReadyKey* key = first_ready(turn, no);
@@ -87,9 +89,17 @@ bool serve_taker(Turn& turn, WaiterId waiter) {
   return true;
 }
 
-std::optional<Refused> check_holder(const Holder& holder) {
-  if (is_good_name(holder.name)) return std::nullopt;
-  return Refused{Why::BadName, holder.name};
+std::optional<Refused> check_session(const Turn& turn, SessionId session) {
+  const auto& sessions = turn.state().sessions.sessions;
+  if (!session || sessions.contains(session) || sessions.size() < limits::sessions) {
+    return std::nullopt;
+  }
+  return Refused{Why::OverLimit, "sessions"};
+}
+
+std::optional<Refused> check_holder(const Turn& turn, const Holder& holder) {
+  if (!is_good_name(holder.name)) return Refused{Why::BadName, holder.name};
+  return check_session(turn, holder.session);
 }
 
 bool waits(const Take& command) { return command.wait && *command.wait > Duration{0}; }
@@ -100,7 +110,7 @@ std::optional<Refused> check_take(const Turn& turn, const Take& command) {
   for (const QueueName& name : command.queues) {
     if (std::optional<Refused> bad = check_name(turn, name)) return bad;
   }
-  if (std::optional<Refused> bad = check_holder(command.holder)) return bad;
+  if (std::optional<Refused> bad = check_holder(turn, command.holder)) return bad;
   if (command.max == 0) return Refused{Why::BadValue, "max"};
   if (command.max > limits::batch_items) return Refused{Why::OverLimit, "max"};
   if (command.wait && *command.wait < Duration{0}) return Refused{Why::BadValue, "wait"};
@@ -114,7 +124,7 @@ std::optional<Refused> check_take(const Turn& turn, const Take& command) {
     full = full || get(turn, *no).takers >= limits::waiters_a_line;
   }
   if (full) return Refused{Why::OverLimit, "waiters"};
-  return std::nullopt;
+  return check_session(turn, turn.session());
 }
 
 reeve::Reply join_line(Turn& turn, const Take& command, std::vector<QueueNo> queues) {
@@ -145,7 +155,10 @@ Duration visibility_of(const Turn& turn, const Item& item) {
   return own ? *own : get(turn, item.queue).config.visibility_timeout;
 }
 
-TakenItem claim(Turn& turn, ItemId id, const Holder& holder, const Boxed<HolderMeta>& meta,
+TakenItem claim(Turn& turn,
+                ItemId id,
+                const Holder& holder,
+                const Boxed<HolderMeta>& meta,
                 std::optional<Duration> visibility) {
   const Token token = turn.next_token();
   TakenItem taken;
@@ -155,7 +168,13 @@ TakenItem claim(Turn& turn, ItemId id, const Holder& holder, const Boxed<HolderM
     rest.claim = Claim{holder, meta, token, turn.now(), turn.now(), visibility, {}, Ending::No};
     item.state = ItemState::Processing;
     if (item.attempts != UINT32_MAX) ++item.attempts;
-    taken = {id, {}, item.data, item.json, item.priority, item.attempts, token,
+    taken = {id,
+             {},
+             item.data,
+             item.json,
+             item.priority,
+             item.attempts,
+             token,
              limit_of(lease_of(*rest.claim), turn.leases_from())};
   });
   taken.queue = get(turn, turn.state().queues.items.find(id)->queue).name;
@@ -189,7 +208,7 @@ reeve::Reply take_one(Turn& turn, const TakeOne& command) {
   if (!no) return refused(Why::NotFound, command.queue.name);
   const Item* item = find(turn, *no, command.item);
   if (!item) return refused(Why::NotFound, to_text(command.item));
-  if (std::optional<Refused> bad = check_holder(command.holder)) return {*std::move(bad)};
+  if (std::optional<Refused> bad = check_holder(turn, command.holder)) return {*std::move(bad)};
   switch (item->state) {
     case ItemState::Pending:
       break;
@@ -209,7 +228,8 @@ reeve::Reply take_one(Turn& turn, const TakeOne& command) {
   return {Reply{Taken{{std::move(taken)}, false}}};
 }
 
-std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
+std::optional<TakenItem> take_for_pipeline(Turn& turn,
+                                           const QueueName& queue,
                                            const Holder& holder) {
   settle(turn);
   const std::optional<QueueNo> no = find(turn, queue);
@@ -222,7 +242,7 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn, const QueueName& queue,
 void serve(Turn& turn, QueueNo no, Time when) {
   while (!get(turn, no).paused && first_ready(turn, no)) {
     const std::optional<WaiterId> waiter = first_in_line(turn, no);
-    if (!waiter) return;
+    if (!waiter) return worker::queue_ready(turn, get(turn, no).name);
     if (!turn.may_touch()) {
       if (get(turn, no).unserved) return;
       turn.change().queues.queues.edit(no)->unserved = turn.now();

@@ -184,24 +184,5 @@ TEST(QueueTakers, ALongLineGoesOnWithTheNextTick) {
   EXPECT_TRUE(world.completes(bugs, taken));
 }
 
-TEST(QueueTakers, ANewcomerTakesNothingThatALineWaitsFor) {
-  QueueWorld world;
-  world.await({bugs});
-  State state = world.state;
-  // The first in line is away, so an item is ready and nobody takes it.
-  const SessionId away{7};
-  const WaiterId head = state.queues.takers.begin()->first;
-  state.queues.takers.edit(head)->session = away;
-  state.sessions.sessions.set(away, {true, at(10s)});
-  state.sessions.bound.insert({away, session::WaiterPlace{head}});
-  world.state = state;
-  world.ask(Push{bugs, {with(0)}});
-  if (world.was_answered(head)) GTEST_SKIP() << "needs core/session";
-
-  EXPECT_TRUE(world.nothing_in(bugs));
-  const WaiterId behind = world.await({bugs});
-  EXPECT_FALSE(world.was_answered(behind));
-}
-
 }  // namespace
 }  // namespace reeve::queue

@@ -1,6 +1,7 @@
 #include "core/queue_testing.h"
 
 #include <gtest/gtest.h>
+
 #include <limits>
 
 namespace reeve::queue {
@@ -95,8 +96,8 @@ TEST(Queue, AKeyIsAQueuesOwn) {
 TEST(Queue, OfABatchTheSecondWithOneKeyIsTheFirst) {
   QueueWorld world;
 
-  const Pushed pushed = as<Pushed>(
-      world.ask(Push{bugs, {with(0, 0ms, "k"), with(0), with(0, 0ms, "k")}}));
+  const Pushed pushed =
+      as<Pushed>(world.ask(Push{bugs, {with(0, 0ms, "k"), with(0), with(0, 0ms, "k")}}));
 
   EXPECT_EQ(pushed.duplicate, (std::vector<bool>{false, false, true}));
   EXPECT_EQ(pushed.ids[2], pushed.ids[0]);
@@ -123,8 +124,8 @@ TEST(Queue, RefusesWhatItCannotPush) {
   EXPECT_TRUE(refuses(push(bugs, {most, most, most, most, with(0)}), Why::OverLimit, "batch"));
   EXPECT_TRUE(refuses(push(bugs, {with(0, -1ms)}), Why::BadValue, "delay"));
   EXPECT_TRUE(refuses(push(bugs, {blind}), Why::BadValue, "visibility"));
-  EXPECT_TRUE(refuses(push(bugs, {with(0, 0ms, std::string(201, 'k'))}), Why::OverLimit,
-                      "dedupe_key"));
+  EXPECT_TRUE(
+      refuses(push(bugs, {with(0, 0ms, std::string(201, 'k'))}), Why::OverLimit, "dedupe_key"));
   EXPECT_EQ(world.state.sequence, 0u);
   EXPECT_TRUE(is<Pushed>(push(bugs, {most, most, most, most})));
   EXPECT_TRUE(is<Pushed>(push(bugs, std::vector<NewItem>(1000, with(0)))));
@@ -145,7 +146,8 @@ TEST(Queue, WhenTheStateIsFullNewWorkIsRefusedAndFinishingGoesOn) {
   State state = world.state;
   state.queues.bytes = limits::state_bytes;  // as if there were as much
   const auto ask = [&](queue::Command command) {
-    return apply(state, Request{default_project, {}, true, {}, std::move(command)}, world.stamp).reply;
+    return apply(state, Request{default_project, {}, true, {}, std::move(command)}, world.stamp)
+        .reply;
   };
 
   EXPECT_TRUE(refuses(ask(Push{bugs, {with(0)}}), Why::Full, "queues"));
@@ -243,8 +245,8 @@ TEST(Queue, RefusesWhatItCannotTake) {
   const auto take = [&](Take command) { return world.ask(std::move(command)); };
 
   EXPECT_TRUE(refuses(take({{}, ana, {}, 1, {}}), Why::BadValue, "queues"));
-  EXPECT_TRUE(refuses(take({std::vector<QueueName>(65, bugs), ana, {}, 1, {}}), Why::OverLimit,
-                      "queues"));
+  EXPECT_TRUE(
+      refuses(take({std::vector<QueueName>(65, bugs), ana, {}, 1, {}}), Why::OverLimit, "queues"));
   EXPECT_TRUE(refuses(take({{{default_project, "-x"}}, ana, {}, 1, {}}), Why::BadName, "-x"));
   EXPECT_TRUE(refuses(take({{bugs}, {default_project, ""}, {}, 1, {}}), Why::BadName, ""));
   EXPECT_TRUE(refuses(take({{bugs}, ana, {}, 0, {}}), Why::BadValue, "max"));
@@ -285,8 +287,8 @@ TEST(Queue, RefusesToTakeByNumberWhatIsNotThere) {
 
   EXPECT_TRUE(refuses(world.ask(TakeOne{lost, item, ana, {}}), Why::NotFound, "lost"));
   EXPECT_TRUE(refuses(world.ask(TakeOne{bugs, item, ana, {}}), Why::NotFound, to_text(item)));
-  EXPECT_TRUE(refuses(world.ask(TakeOne{chores, item, {default_project, ""}, {}}), Why::BadName,
-                      ""));
+  EXPECT_TRUE(
+      refuses(world.ask(TakeOne{chores, item, {default_project, ""}, {}}), Why::BadName, ""));
 }
 
 // ── Pause ──

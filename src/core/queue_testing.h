@@ -43,7 +43,8 @@ struct QueueWorld : World {
     return as<Pushed>(ask(Push{queue, {std::move(item)}})).ids.at(0);
   }
 
-  std::vector<TakenItem> take_all(std::vector<QueueName> queues, std::uint32_t max = 1,
+  std::vector<TakenItem> take_all(std::vector<QueueName> queues,
+                                  std::uint32_t max = 1,
                                   Holder holder = ana) {
     return as<Taken>(ask(Take{std::move(queues), std::move(holder), {}, max, {}})).items;
   }
@@ -59,8 +60,11 @@ struct QueueWorld : World {
   bool nothing_in(const QueueName& queue) { return take_all({queue}).empty(); }
 
   // Someone who waits.
-  WaiterId await(std::vector<QueueName> queues, Duration wait = 1h, SessionId session = {},
-                 std::uint32_t max = 1, Holder holder = bo) {
+  WaiterId await(std::vector<QueueName> queues,
+                 Duration wait = 1h,
+                 SessionId session = {},
+                 std::uint32_t max = 1,
+                 Holder holder = bo) {
     holder.session = session;
     return as<Waiting>(ask(Take{std::move(queues), holder, {}, max, wait}, session)).waiter;
   }
@@ -71,20 +75,23 @@ struct QueueWorld : World {
   bool completes(const QueueName& queue, const TakenItem& taken) {
     return as<Settled>(complete(queue, taken)) == Settled{{taken.id}};
   }
-  reeve::Reply fail(const QueueName& queue, const TakenItem& taken, std::string error = "boom",
-             std::optional<Duration> retry_after = {}) {
+  reeve::Reply fail(const QueueName& queue,
+                    const TakenItem& taken,
+                    std::string error = "boom",
+                    std::optional<Duration> retry_after = {}) {
     return ask(Fail{queue, {taken.id, taken.claim}, std::move(error), retry_after});
   }
-  reeve::Reply release(const QueueName& queue, const TakenItem& taken, Duration delay = 0ms,
-                std::optional<std::int32_t> priority = {}) {
+  reeve::Reply release(const QueueName& queue,
+                       const TakenItem& taken,
+                       Duration delay = 0ms,
+                       std::optional<std::int32_t> priority = {}) {
     return ask(Release{queue, {taken.id, taken.claim}, delay, priority});
   }
 
   // Takes and fails it until it is dead.
   void kill(const QueueName& queue, ItemId item) {
     for (int i = 0; i < 100 && item_of(item) && state_of(item) == ItemState::Pending; ++i) {
-      const std::vector<TakenItem> taken =
-          as<Taken>(ask(TakeOne{queue, item, ana, {}})).items;
+      const std::vector<TakenItem> taken = as<Taken>(ask(TakeOne{queue, item, ana, {}})).items;
       if (taken.empty()) return;
       fail(queue, taken.front());
       const Item* now = item_of(item);

@@ -244,6 +244,9 @@ bool has_already(const State& state, const grant::SlotWant& want, const Holder& 
 // The holder of `request` has it now, or has it still; it was open to him.
 grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request);
 
+// What `settle` does but for serving the line; whether there was anything to do.
+bool expire(Turn& turn, const SemaphoreName& name);
+
 // A sign of life from its holder, whose lease is good.
 Lease refresh(Turn& turn, const SlotKey& key);
 

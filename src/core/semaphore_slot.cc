@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 // What becomes of one slot: who gets it, how it ends, and what time does to it. The verbs of
 // clients are in semaphore.cc.
@@ -59,19 +60,19 @@ void go_stale(Turn& turn, const SlotKey& key) {
   vacate(turn, key);
 }
 
-// Whether a slot went.
-bool settle_some(Turn& turn, const SemaphoreName& name, bool all) {
+// Whether a slot went. A tick, which wants to know whose limits grace has moved, does no more than
+// a step may; whoever is about to judge needs all.
+bool expire_some(Turn& turn, const SemaphoreName& name, std::vector<Holder>* still_good) {
   bool gone = false;
   while (const DueKey* first = first_due(turn.state(), name)) {
     if (first->due > turn.now()) break;
-    if (!all && !turn.may_touch()) break;
+    if (still_good && !turn.may_touch()) break;
     turn.touch();
     const SlotKey key{name, first->holder};
     const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
     if (!is_over(lease, turn.leases_from(), turn.now())) {
-      // Grace moved its limit. Whoever waits for it waits for this holder again.
       place(turn, key, over_at(lease, turn.leases_from()));
-      grant::retry(turn, key.holder);
+      if (still_good) still_good->push_back(key.holder);
       continue;
     }
     go_stale(turn, key);
@@ -183,18 +184,23 @@ void join_line(Turn& turn, const SemaphoreName& name) {
 }
 
 void leave_line(Turn& turn, const SemaphoreName& name) {
-  --turn.change().semaphores.semaphores.edit(name)->waiting;
+  if (--turn.change().semaphores.semaphores.edit(name)->waiting == 0) arm_first(turn, name);
 }
 
+bool expire(Turn& turn, const SemaphoreName& name) { return expire_some(turn, name, nullptr); }
+
 void settle(Turn& turn, const SemaphoreName& name) {
-  if (settle_some(turn, name, true)) grant::serve(turn, name);
+  if (expire(turn, name)) grant::serve(turn, name);
 }
 
 void due(Turn& turn, const Due& due) {
   if (!turn.state().semaphores.semaphores.contains(due.name)) return;
-  settle_some(turn, due.name, false);
+  std::vector<Holder> still_good;
+  expire_some(turn, due.name, &still_good);
   arm_first(turn, due.name);
   grant::serve(turn, due.name);
+  // Whoever waits for them waits for them again.
+  for (const Holder& holder : still_good) grant::retry(turn, holder);
 }
 
 void lease_gone(Turn& turn, const SlotKey& key) {

@@ -110,6 +110,8 @@ bool come_back(Turn& turn, SessionId session) {
     waiters.push_back(std::get<WaiterPlace>(at->thing).waiter);
   }
   for (const WaiterId waiter : waiters) {
+    queue::came_back(turn, waiter);
+    board::came_back(turn, waiter);
     const grant::Waiter* waiting = turn.state().grants.waiters.find(waiter);
     if (!waiting) continue;
     const Holder holder = waiting->request.holder;

@@ -60,6 +60,13 @@ std::optional<Time> checkpoint_due(const Task& task) {
                                                                    : std::nullopt;
 }
 
+// Of two values for one name the later counts: the agent's own come last.
+Variables environment_of(const Begin& begin) {
+  Variables environment = begin.environment;
+  environment.insert(environment.end(), begin.agent.env.begin(), begin.agent.env.end());
+  return environment;
+}
+
 void run_checkpoint(Hand& hand) {
   Task& task = hand.task;
   const definition::Agent& agent = agent_of(task);
@@ -71,7 +78,8 @@ void run_checkpoint(Hand& hand) {
                    agent.checkpoint_every,
                    task.begun->pipeline,
                    task.begun->name + "#checkpoint",
-                   false},
+                   false,
+                   environment_of(*task.begun)},
              Part::Checkpoint);
 }
 
@@ -120,13 +128,6 @@ void get_going(Hand& hand) {
     task.checkpoint_at = saturating_add(hand.now, *agent.checkpoint_every);
   }
   hand.emit(WasStarted{task.id, task.attempt, task.begun->name});
-}
-
-// The agent's own over its phase's.
-Variables environment_of(const Begin& begin) {
-  Variables environment = begin.environment;
-  environment.insert(environment.end(), begin.agent.env.begin(), begin.agent.env.end());
-  return environment;
 }
 
 // The result of a run to completion.

@@ -1,8 +1,10 @@
 #include "core/task_step.h"
 #include "core/task_testing.h"
 
-#include <functional>
 #include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +32,8 @@ std::vector<Column> states() {
   only_progress.agent.idle_timeout = 30min;
   const Task no_progress = look(running(only_progress), start, start + 9min).next;
   const Task overdue = look(live, start, start + 4min).next;
-  const Task errored = observe(live, seen(agent::Doing::Errored, start + 1min), false, start,
-                               start + 1min).next;
+  const Task errored =
+      observe(live, seen(agent::Doing::Errored, start + 1min), false, start, start + 1min).next;
   const Task over = killed(finish(live, Success{}, start).next, true, start).next;
   const Task unseen = killed(finish(live, Success{}, start).next, false, start).next;
   return {{"starting", starting(watched())},
@@ -49,7 +51,7 @@ std::vector<Column> states() {
 struct Row {
   const char* what;
   std::function<Next(Task)> happens;
-  std::vector<std::string> expected;  // in the order of `states`
+  std::map<std::string, std::string> expected;  // by state; in all others nothing happens
 };
 
 Next see(Task task, agent::Doing doing, bool progress = false) {
@@ -64,48 +66,201 @@ std::vector<Row> table() {
   using agent::Doing;
   using decision::Choice;
   return {
-      {"spawned", [](Task t) { return spawned(t, {}, late); }, {}},
-      {"spawn failed", [](Task t) { return spawned(t, ended(Ended::Failed), late); }, {}},
-      {"spawn unknown", [](Task t) { return spawned(t, ended(Ended::Unknown), late); }, {}},
-      {"heartbeat", [](Task t) { return heartbeat(t, late); }, {}},
-      {"working", [](Task t) { return see(t, Doing::Working); }, {}},
-      {"progress", [](Task t) { return see(t, Doing::Unknown, true); }, {}},
+      {"spawned",
+       [](Task t) { return spawned(t, {}, late); },
+       {{"starting", "Running started (Live)"}}},
+      {"spawn failed",
+       [](Task t) { return spawned(t, ended(Ended::Failed), late); },
+       {{"starting", "Failed failed (None)"}}},
+      {"spawn unknown",
+       [](Task t) { return spawned(t, ended(Ended::Unknown), late); },
+       {{"starting", "Failed failed Kill (Ending)"}}},
+      {"heartbeat",
+       [](Task t) { return heartbeat(t, late); },
+       {{"idle", "Running recovered"}, {"errored", "Running recovered"}}},
+      {"working",
+       [](Task t) { return see(t, Doing::Working); },
+       {{"idle", "Running recovered"}, {"errored", "Running recovered"}}},
+      {"progress",
+       [](Task t) { return see(t, Doing::Unknown, true); },
+       {{"idle", "Running recovered"},
+        {"no progress", "Running recovered"},
+        {"errored", "Running recovered"}}},
       {"idle", [](Task t) { return see(t, Doing::Idle); }, {}},
       {"waiting answer", [](Task t) { return see(t, Doing::WaitingAnswer); }, {}},
-      {"permission", [](Task t) { return see(t, Doing::WaitingPermission); }, {}},
-      {"rate limited", [](Task t) { return see(t, Doing::RateLimited); }, {}},
-      {"errored", [](Task t) { return see(t, Doing::Errored); }, {}},
-      {"exited", [](Task t) { return see(t, Doing::Exited); }, {}},
+      {"permission",
+       [](Task t) { return see(t, Doing::WaitingPermission); },
+       {{"running", "ask"},
+        {"idle", "Running recovered ask"},
+        {"no progress", "Running recovered ask"},
+        {"errored", "Running recovered ask"}}},
+      {"rate limited",
+       [](Task t) { return see(t, Doing::RateLimited); },
+       {{"idle", "Running recovered"},
+        {"no progress", "Running recovered"},
+        {"errored", "Running recovered"}}},
+      {"errored",
+       [](Task t) { return see(t, Doing::Errored); },
+       {{"running", "Stuck(errored) stuck ask"},
+        {"idle", "Stuck(errored) stuck ask"},
+        {"no progress", "Stuck(errored) stuck ask"}}},
+      {"exited",
+       [](Task t) { return see(t, Doing::Exited); },
+       {{"running", "Stuck(dead) stuck ask"},
+        {"idle", "Stuck(dead) stuck ask"},
+        {"no progress", "Stuck(dead) stuck ask"},
+        {"errored", "Stuck(dead) stuck"}}},
       {"unknown", [](Task t) { return see(t, Doing::Unknown); }, {}},
-      {"gone", [](Task t) { return gone(t, late); }, {}},
-      {"killed", [](Task t) { return killed(t, true, late); }, {}},
-      {"kill failed", [](Task t) { return killed(t, false, late); }, {}},
-      {"tick", [](Task t) { return look(t, start, late); }, {}},
-      {"tick after its time", [](Task t) { return look(t, start, start + 1h); }, {}},
-      {"nudge by hand", [](Task t) { return nudge(t, "go on", late); }, {}},
-      {"send by hand", [](Task t) { return send(t, "", "hello", late); }, {}},
-      {"restart by hand", [](Task t) { return restart(t, late); }, {}},
-      {"success", [](Task t) { return finish(t, Success{}, late); }, {}},
-      {"failure", [](Task t) { return finish(t, Failed{}, late); }, {}},
-      {"cancel", [](Task t) { return finish(t, Cancelled{}, late); }, {}},
-      {"choice nudge", [](Task t) { return choose(t, Choice::Nudge); }, {}},
-      {"choice restart", [](Task t) { return choose(t, Choice::Restart); }, {}},
-      {"choice done", [](Task t) { return choose(t, Choice::Done); }, {}},
-      {"choice fail", [](Task t) { return choose(t, Choice::Fail); }, {}},
-      {"choice cancel", [](Task t) { return choose(t, Choice::Cancel); }, {}},
-      {"choice allow", [](Task t) { return choose(t, Choice::Allow); }, {}},
-      {"choice deny", [](Task t) { return choose(t, Choice::Deny); }, {}},
-      {"choice look again", [](Task t) { return choose(t, Choice::LookAgain); }, {}},
-      {"choice release", [](Task t) { return choose(t, Choice::ReleaseAnyway); }, {}},
+      {"gone",
+       [](Task t) { return gone(t, late); },
+       {{"starting", "Stuck(dead) started stuck ask (None)"},
+        {"restarting", "(None)"},
+        {"running", "Stuck(dead) stuck ask (None)"},
+        {"idle", "Stuck(dead) stuck ask (None)"},
+        {"no progress", "Stuck(dead) stuck ask (None)"},
+        {"errored", "Stuck(dead) stuck (None)"},
+        {"ending", "(None)"},
+        {"unseen", "(None)"}}},
+      {"killed",
+       [](Task t) { return killed(t, true, late); },
+       {{"restarting", "(None)"}, {"ending", "(None)"}}},
+      {"kill failed",
+       [](Task t) { return killed(t, false, late); },
+       {{"restarting", "ask (Unseen)"}, {"ending", "ask (Unseen)"}}},
+      {"tick",
+       [](Task t) { return look(t, start, late); },
+       {{"running", "Stuck(no progress) stuck Nudge nudged"}}},
+      {"tick after its time",
+       [](Task t) { return look(t, start, start + 1h); },
+       {{"restarting", "Failed failed"},
+        {"running", "Failed failed Kill (Ending)"},
+        {"idle", "Failed failed Kill (Ending)"},
+        {"no progress", "Failed failed Kill (Ending)"},
+        {"errored", "Failed failed Kill (Ending)"},
+        {"dead", "Failed failed"}}},
+      {"nudge by hand",
+       [](Task t) { return nudge(t, "go on", late); },
+       {{"running", "Nudge nudged"},
+        {"idle", "Nudge nudged"},
+        {"no progress", "Nudge nudged"},
+        {"errored", "Nudge nudged"}}},
+      {"send by hand",
+       [](Task t) { return send(t, "", "hello", late); },
+       {{"running", "Send"}, {"idle", "Send"}, {"no progress", "Send"}, {"errored", "Send"}}},
+      {"restart by hand",
+       [](Task t) { return restart(t, late); },
+       {{"running", "Pending restarting Kill (Ending)"},
+        {"idle", "Pending restarting Kill (Ending)"},
+        {"no progress", "Pending restarting Kill (Ending)"},
+        {"errored", "Pending restarting Kill (Ending)"},
+        {"dead", "Pending restarting"}}},
+      {"success",
+       [](Task t) { return finish(t, Success{}, late); },
+       {{"starting", "Success complete Kill (Ending)"},
+        {"restarting", "Success complete"},
+        {"running", "Success complete Kill (Ending)"},
+        {"idle", "Success complete Kill (Ending)"},
+        {"no progress", "Success complete Kill (Ending)"},
+        {"errored", "Success complete Kill (Ending)"},
+        {"dead", "Success complete"}}},
+      {"failure",
+       [](Task t) { return finish(t, Failed{}, late); },
+       {{"starting", "Failed failed Kill (Ending)"},
+        {"restarting", "Failed failed"},
+        {"running", "Failed failed Kill (Ending)"},
+        {"idle", "Failed failed Kill (Ending)"},
+        {"no progress", "Failed failed Kill (Ending)"},
+        {"errored", "Failed failed Kill (Ending)"},
+        {"dead", "Failed failed"}}},
+      {"cancel",
+       [](Task t) { return finish(t, Cancelled{}, late); },
+       {{"starting", "Cancelled cancelled Kill (Ending)"},
+        {"restarting", "Cancelled cancelled"},
+        {"running", "Cancelled cancelled Kill (Ending)"},
+        {"idle", "Cancelled cancelled Kill (Ending)"},
+        {"no progress", "Cancelled cancelled Kill (Ending)"},
+        {"errored", "Cancelled cancelled Kill (Ending)"},
+        {"dead", "Cancelled cancelled"}}},
+      {"choice nudge",
+       [](Task t) { return choose(t, Choice::Nudge); },
+       {{"running", "Nudge nudged"},
+        {"idle", "Nudge nudged"},
+        {"no progress", "Nudge nudged"},
+        {"errored", "Nudge nudged"},
+        {"dead", "ask"}}},
+      {"choice restart",
+       [](Task t) { return choose(t, Choice::Restart); },
+       {{"running", "Pending restarting Kill (Ending)"},
+        {"idle", "Pending restarting Kill (Ending)"},
+        {"no progress", "Pending restarting Kill (Ending)"},
+        {"errored", "Pending restarting Kill (Ending)"},
+        {"dead", "Pending restarting"}}},
+      {"choice done",
+       [](Task t) { return choose(t, Choice::Done); },
+       {{"starting", "Success complete Kill (Ending)"},
+        {"restarting", "Success complete"},
+        {"running", "Success complete Kill (Ending)"},
+        {"idle", "Success complete Kill (Ending)"},
+        {"no progress", "Success complete Kill (Ending)"},
+        {"errored", "Success complete Kill (Ending)"},
+        {"dead", "Success complete"}}},
+      {"choice fail",
+       [](Task t) { return choose(t, Choice::Fail); },
+       {{"starting", "Failed failed Kill (Ending)"},
+        {"restarting", "Failed failed"},
+        {"running", "Failed failed Kill (Ending)"},
+        {"idle", "Failed failed Kill (Ending)"},
+        {"no progress", "Failed failed Kill (Ending)"},
+        {"errored", "Failed failed Kill (Ending)"},
+        {"dead", "Failed failed"}}},
+      {"choice cancel",
+       [](Task t) { return choose(t, Choice::Cancel); },
+       {{"starting", "Cancelled cancelled Kill (Ending)"},
+        {"restarting", "Cancelled cancelled"},
+        {"running", "Cancelled cancelled Kill (Ending)"},
+        {"idle", "Cancelled cancelled Kill (Ending)"},
+        {"no progress", "Cancelled cancelled Kill (Ending)"},
+        {"errored", "Cancelled cancelled Kill (Ending)"},
+        {"dead", "Cancelled cancelled"}}},
+      {"choice allow",
+       [](Task t) { return choose(t, Choice::Allow); },
+       {{"running", "Send"}, {"idle", "Send"}, {"no progress", "Send"}, {"errored", "Send"}}},
+      {"choice deny",
+       [](Task t) { return choose(t, Choice::Deny); },
+       {{"running", "Send"}, {"idle", "Send"}, {"no progress", "Send"}, {"errored", "Send"}}},
+      {"choice look again",
+       [](Task t) { return choose(t, Choice::LookAgain); },
+       {{"unseen", "Kill (Ending)"}}},
+      {"choice release",
+       [](Task t) { return choose(t, Choice::ReleaseAnyway); },
+       {{"unseen", "(None)"}}},
       {"choice retry", [](Task t) { return choose(t, Choice::Retry); }, {}},
   };
 }
 
-TEST(TaskTable, Print) {
+TEST(Task, EveryStateHasAnAnswerToEverythingThatCanHappen) {
   for (const Row& row : table()) {
-    printf("@%s\n", row.what);
+    std::size_t met = 0;
     for (const Column& column : states()) {
-      printf("    %s: %s\n", column.name, told(column.task, row.happens(column.task)).c_str());
+      const auto expected = row.expected.find(column.name);
+      if (expected != row.expected.end()) ++met;
+      EXPECT_EQ(told(column.task, row.happens(column.task)),
+                expected == row.expected.end() ? "-" : expected->second)
+          << row.what << " while " << column.name;
+    }
+    EXPECT_EQ(met, row.expected.size()) << row.what << " names a state that is none";
+  }
+}
+
+// What is done stays done, to the last letter; only its body is still brought to an end.
+TEST(Task, WhatIsDoneStaysAsItIsWhateverComes) {
+  for (const Row& row : table()) {
+    for (const Column& column : states()) {
+      if (!std::holds_alternative<Done>(column.task.state)) continue;
+      Task after = row.happens(column.task).next;
+      EXPECT_EQ(after.state, column.task.state) << row.what << " while " << column.name;
+      after.body = column.task.body;
+      EXPECT_EQ(after, column.task) << row.what << " while " << column.name;
     }
   }
 }

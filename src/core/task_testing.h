@@ -1,9 +1,12 @@
 #pragma once
 
+#include "core/decision.h"
 #include "core/effect.h"
 #include "core/task_step.h"
 #include "core/testing.h"
+#include "core/turn.h"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -111,6 +114,98 @@ inline std::string told(const Task& before, const Next& step) {
   if (state_of(before) != state_of(step.next)) result = " " + state_of(step.next) + result;
   if (before.body != step.next.body) result += " (" + body_of(step.next) + ")";
   return result.empty() ? "-" : result.substr(1);
+}
+
+// A task, a clock, and what the last step did: as the engine would drive it.
+struct Drive {
+  Task task = running();
+  Time now = start;
+  Time leases_from = start;
+  std::string last = "-";
+  Next step = {{}, {}};
+  int asked = 0;
+
+  explicit Drive(Begin begin = fixer()) : task(running(std::move(begin))) {}
+
+  Drive& take(Next next) {
+    last = told(task, next);
+    asked += next.outcome.ask ? 1 : 0;
+    step = next;
+    task = std::move(next.next);
+    return *this;
+  }
+  std::string look_at(Duration since_start) {
+    now = at(since_start);
+    return take(look(task, leases_from, now)).last;
+  }
+  std::string see(agent::Doing doing, Duration since_start, bool progress = false) {
+    now = std::max(now, at(since_start));
+    return take(observe(task, seen(doing, at(since_start)), progress, leases_from, now)).last;
+  }
+  // The old body is gone, the next attempt is there.
+  void come_back() {
+    take(killed(task, true, now));
+    take(spawn(task, WorkId{task.attempt.value + 1}, now));
+    take(spawned(task, {}, now));
+  }
+  // Two looks that find it idle.
+  std::string idle_out() {
+    const Time limit = *next_look(task, leases_from);
+    take(look(task, leases_from, limit));
+    now = limit + limits::second_look;
+    return take(look(task, leases_from, now)).last;
+  }
+};
+
+// What other nouns do in their turn.
+template <class Verb>
+void in_turn(World& world, Verb verb) {
+  Turn turn(world.state, world.stamp);
+  verb(turn);
+  const std::uint64_t sequence = turn.sequence();
+  world.state = turn.state();
+  world.state.sequence = sequence;
+  world.state.now = world.stamp.now;
+  for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;
+}
+
+inline WorkId begin_in(World& world, const Begin& begun = fixer()) {
+  WorkId id;
+  in_turn(world, [&](Turn& turn) { id = begin(turn, begun); });
+  return id;
+}
+
+inline const Task& the(const World& world, WorkId id) { return *world.state.tasks.tasks.find(id); }
+
+// The effect of this kind that has no outcome yet.
+template <class T>
+EffectId open_effect(const World& world) {
+  for (const auto& [id, started] : world.state.outbox) {
+    if (std::holds_alternative<T>(started.effect.what)) return id;
+  }
+  ADD_FAILURE() << "no such effect";
+  return {};
+}
+
+inline WorkId begin_running(World& world, const Begin& begun = fixer()) {
+  const WorkId id = begin_in(world, begun);
+  if (begun.agent.session) world.finish(open_effect<Spawn>(world));
+  world.forget();
+  return id;
+}
+
+inline std::vector<std::string> task_events(const World& world) {
+  std::vector<std::string> result;
+  for (const EventBody& body : world.heard) {
+    if (const Event* event = std::get_if<Event>(&body)) result.push_back(name_of(*event).verb);
+  }
+  return result;
+}
+
+using Verbs = std::vector<std::string>;
+
+inline void decide(World& world, WorkId id, decision::Choice choice, std::string text = {}) {
+  in_turn(world, [&](Turn& turn) { decided(turn, id, {choice, 0, text, "ana", turn.now()}); });
 }
 
 }  // namespace reeve::task

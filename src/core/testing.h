@@ -3,8 +3,9 @@
 #include "core/apply.h"
 #include "core/invariants.h"
 
-#include <chrono>
 #include <gtest/gtest.h>
+
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,15 +31,17 @@ class World {
     const State before = state;
     last = apply(state, input, stamp);
     state = last.state;
-    for (const std::string& violation : check_state(state)) ADD_FAILURE() << violation;
-    for (const std::string& violation : check_step(before, last)) ADD_FAILURE() << violation;
+    for (const std::string& violation : check_state(state)) report(violation);
+    for (const std::string& violation : check_step(before, last)) report(violation);
     for (const Event& event : last.events) heard.push_back(event.body);
     for (const Start& effect : last.effects) started.push_back(effect);
     for (const Answer& answer : last.answers) answers.push_back(answer);
     return last;
   }
 
-  Reply ask(Command command, SessionId session = {}, std::string key = {},
+  Reply ask(Command command,
+            SessionId session = {},
+            std::string key = {},
             ProjectNo project = default_project) {
     return input(Request{project, session, true, std::move(key), std::move(command)}).reply;
   }
@@ -61,6 +64,17 @@ class World {
 
   void finish(EffectId effect, Outcome outcome = {}) {
     input(EffectEnded{effect, std::move(outcome)});
+  }
+
+  // A property has to shrink what broke it, so it collects violations and looks at them itself.
+  bool collects = false;
+  Violations violations;
+  void report(const std::string& violation) {
+    if (collects) {
+      violations.push_back(violation);
+    } else {
+      ADD_FAILURE() << violation;
+    }
   }
 
   // All that was announced, asked for and answered later since the last `forget`.

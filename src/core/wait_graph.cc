@@ -56,12 +56,11 @@ void each_holder(const State& state, const SemaphoreName& name, Time now, See se
 }
 
 template <class See>
-void each_wait(const State& state, const Holder& holder, See see) {
+void each_wait(const State& state, const Holder& holder, Time now, See see) {
   const auto& waits = state.grants.waits;
   for (auto at = waits.lower_bound({holder, {}}); at != waits.end() && at->holder == holder; ++at) {
-    if (const grant::Waiter* waiter = state.grants.waiters.find(at->waiter)) {
-      see(at->waiter, waiter->request);
-    }
+    const grant::Waiter* waiter = state.grants.waiters.find(at->waiter);
+    if (waiter && !grant::is_over(*waiter, now)) see(at->waiter, waiter->request);
   }
 }
 
@@ -116,10 +115,10 @@ class Walk {
   std::size_t next_ = 0;
 };
 
-std::vector<WaiterId> waits_along(const State& state, Walk walk) {
+std::vector<WaiterId> waits_along(const State& state, Walk walk, Time now) {
   std::vector<WaiterId> waits;
   while (const Holder* holder = walk.next()) {
-    each_wait(state, *holder, [&](WaiterId waiter, const grant::Request& request) {
+    each_wait(state, *holder, now, [&](WaiterId waiter, const grant::Request& request) {
       waits.push_back(waiter);
       walk.follow(request);
     });
@@ -199,8 +198,9 @@ class Deadlock {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const Holder* holder = found_[i];
       if (is_asker(*holder)) continue;  // he is stuck, by what we suppose
-      each_wait(
-          state_, *holder, [&](WaiterId, const grant::Request& request) { add(holder, request); });
+      each_wait(state_, *holder, now_, [&](WaiterId, const grant::Request& request) {
+        add(holder, request);
+      });
     }
     return first;
   }
@@ -312,7 +312,8 @@ bool waits_for(const State& state,
   walk.follow(waiting);
   while (const Holder* holder = walk.next()) {
     if (*holder == other.holder || (within && *holder == *within)) return true;
-    each_wait(state, *holder, [&](WaiterId, const grant::Request& next) { walk.follow(next); });
+    each_wait(
+        state, *holder, now, [&](WaiterId, const grant::Request& next) { walk.follow(next); });
   }
   return false;
 }
@@ -320,13 +321,13 @@ bool waits_for(const State& state,
 std::vector<WaiterId> waits_behind(const State& state, const grant::Request& waiting, Time now) {
   Walk walk(state, now);
   walk.follow(waiting);
-  return waits_along(state, std::move(walk));
+  return waits_along(state, std::move(walk), now);
 }
 
 std::vector<WaiterId> waits_behind(const State& state, const Holder& holder, Time now) {
   Walk walk(state, now);
   walk.reach(holder);
-  return waits_along(state, std::move(walk));
+  return waits_along(state, std::move(walk), now);
 }
 
 }  // namespace reeve::wait_graph

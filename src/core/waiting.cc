@@ -32,6 +32,7 @@ void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
   }
   if (from) session::unbind(turn, from, session::WaiterPlace{waiter});
   if (session) session::bind(turn, session, session::WaiterPlace{waiter});
+  queue::came_back(turn, waiter);
 }
 
 }  // namespace reeve::waiting

@@ -1,0 +1,240 @@
+#include "core/queue_testing.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+// Claims and waits that are bound to a connection, and claims held by a process.
+namespace reeve::queue {
+namespace {
+
+using namespace reeve::queue::testing;
+
+constexpr SessionId session{7};
+constexpr SessionId another{8};
+const Process process{4711, 99, "boot"};
+
+class QueueLease : public ::testing::Test {
+ protected:
+  QueueLease() {
+    Config config = plain();
+    config.max_attempts = 2;
+    world.create(bugs, config);
+    item = world.push(bugs);
+  }
+
+  // A claim that is bound to a connection, or held by a process, or both.
+  TakenItem take(SessionId of, bool by_process) {
+    HolderMeta meta;
+    if (by_process) meta.process = process;
+    Take command{{bugs}, {default_project, "ana", of}, Boxed<HolderMeta>(meta), 1, {}};
+    return as<Taken>(world.ask(command, of)).items.at(0);
+  }
+
+  QueueWorld world;
+  ItemId item;
+};
+
+TEST_F(QueueLease, TheEndOfTheSessionGivesTheItemBackUncounted) {
+  const TakenItem taken = take(session, false);
+  world.push(bugs);
+  world.forget();
+
+  world.input(session::Ended{session});
+
+  EXPECT_EQ(world.state_of(item), ItemState::Pending);
+  EXPECT_EQ(world.item_of(item)->attempts, 0u);
+  EXPECT_EQ(world.told<WasReleased>(), (std::vector<WasReleased>{{bugs, item, taken.claim, true}}));
+  EXPECT_EQ(world.take(bugs).id, item);
+}
+
+TEST_F(QueueLease, AClaimThatWasOverBeforeItsSessionEndedTimedOut) {
+  take(session, false);
+  world.stamp.now = at(30s) + 1ms;
+
+  world.input(session::Ended{session});
+
+  EXPECT_EQ(world.item_of(item)->attempts, 1u);
+  EXPECT_EQ(world.told<TimedOut>().size(), 1u);
+}
+
+TEST_F(QueueLease, ACompletedItemIsNoLongerBound) {
+  world.complete(bugs, take(session, false));
+
+  world.input(session::Ended{session});
+
+  EXPECT_EQ(world.state_of(item), ItemState::Completed);
+  EXPECT_TRUE(world.state.sessions.bound.empty());
+}
+
+TEST_F(QueueLease, ASilentProcessIsEndedBeforeItsItemIsGivenOn) {
+  const TakenItem taken = take({}, true);
+  const WaiterId waiter = world.await({bugs});
+  world.forget();
+
+  world.pass(30s + 1ms);
+
+  EXPECT_EQ(world.state_of(item), ItemState::Processing);
+  ASSERT_EQ(world.started.size(), 1u);
+  EXPECT_EQ(std::get<Kill>(world.started[0].effect.what).target,
+            (std::variant<WorkId, EffectId, Process>{process}));
+  const Holder holder{default_project, "ana"};
+  EXPECT_EQ(as<Settled>(world.complete(bugs, taken)), (Settled{{StaleClaim{item, holder}}}));
+
+  world.input(custody::ProcessGone{process});
+  EXPECT_EQ(world.told<TimedOut>(), (std::vector<TimedOut>{{bugs, item, holder, taken.claim}}));
+  EXPECT_EQ(world.got(waiter).at(0).id, item);
+  EXPECT_EQ(world.got(waiter).at(0).attempts, 2u);
+}
+
+TEST_F(QueueLease, AProcessThatEndsByItselfGivesTheItemBackUncounted) {
+  take({}, true);
+
+  world.input(custody::ProcessGone{process});
+
+  EXPECT_EQ(world.state_of(item), ItemState::Pending);
+  EXPECT_EQ(world.item_of(item)->attempts, 0u);
+}
+
+TEST_F(QueueLease, ADisconnectEndsTheProcessFirstAndIsNotCounted) {
+  take(session, true);
+
+  world.input(session::Ended{session});
+  EXPECT_EQ(world.state_of(item), ItemState::Processing);
+  EXPECT_EQ(world.started.size(), 1u);
+  world.input(custody::ProcessGone{process});
+
+  EXPECT_EQ(world.state_of(item), ItemState::Pending);
+  EXPECT_EQ(world.item_of(item)->attempts, 0u);
+}
+
+TEST_F(QueueLease, AProcessThatIsBeingEndedForItsSilenceStaysSoWhenItsSessionEnds) {
+  take(session, true);
+  world.pass(30s + 1ms);
+
+  world.input(session::Ended{session});
+  EXPECT_EQ(world.state_of(item), ItemState::Processing);
+  world.input(custody::ProcessGone{process});
+
+  EXPECT_EQ(world.item_of(item)->attempts, 1u);
+}
+
+TEST_F(QueueLease, AWaitEndsWithItsSessionAndTheNextIsServed) {
+  world.take(bugs);
+  const WaiterId first = world.await({bugs}, 1h, session);
+  const WaiterId second = world.await({bugs}, 1h, another);
+
+  world.input(session::Ended{session});
+  world.push(bugs);
+
+  EXPECT_TRUE(world.got(first).empty());
+  EXPECT_EQ(world.got(second).size(), 1u);
+}
+
+TEST_F(QueueLease, ALineWaitsForItsHeadToComeBack) {
+  world.take(bugs);
+  const WaiterId first = world.await({bugs}, 1h, session);
+  const WaiterId second = world.await({bugs}, 1h, another);
+  world.input(Resumed{System::What::Ready});
+  world.input(session::Returned{another});
+
+  const ItemId fresh = world.push(bugs);
+  EXPECT_FALSE(world.was_answered(second));
+  EXPECT_TRUE(world.nothing_in(bugs));
+  world.input(session::Returned{session});
+
+  ASSERT_EQ(world.got(first).size(), 1u);
+  EXPECT_EQ(world.got(first)[0].id, fresh);
+}
+
+TEST_F(QueueLease, AHeadThatDoesNotComeBackLosesItsPlace) {
+  world.take(bugs);
+  const WaiterId first = world.await({bugs}, 1h, session);
+  const WaiterId second = world.await({bugs}, 1h, another);
+  world.input(Resumed{System::What::Ready});
+  world.input(session::Returned{another});
+  world.push(bugs);
+
+  world.pass(10s);
+
+  EXPECT_TRUE(world.got(first).empty());
+  EXPECT_EQ(world.got(second).size(), 1u);
+}
+
+TEST_F(QueueLease, ATakerThatWasServedKeepsItsSessionKnown) {
+  world.take(bugs);
+  world.await({bugs}, 1h, session);
+  const ItemId fresh = world.push(bugs);
+
+  world.input(session::Ended{session});
+
+  EXPECT_EQ(world.state_of(fresh), ItemState::Pending);
+}
+
+TEST_F(QueueLease, TheSameRequestOverAnotherConnectionTakesOverThePlace) {
+  world.take(bugs);
+  const Take command{{bugs}, bo, {}, 1, 1h};
+  const WaiterId waiter = as<Waiting>(world.ask(command, session, "key")).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.push(bugs);
+  EXPECT_FALSE(world.was_answered(waiter));
+
+  world.ask(command, another, "key");
+
+  EXPECT_EQ(world.got(waiter).size(), 1u);
+}
+
+using Act = std::tuple<int, int, int>;
+
+// Connections, processes and time come and go; the world checks the invariants.
+RC_GTEST_PROP(QueueLeaseLaws, InvariantsHoldWhoeverComesAndGoes, ()) {
+  QueueWorld world;
+  Config config = plain();
+  config.visibility_timeout = 3s;
+  config.dead_letter = lost;
+  world.create(bugs, config);
+  const std::vector<Act> acts = *rc::gen::container<std::vector<Act>>(
+      rc::gen::tuple(rc::gen::inRange(0, 9), rc::gen::inRange(0, 4), rc::gen::inRange(0, 4)));
+  std::vector<TakenItem> taken;
+  for (const auto& [verb, a, b] : acts) {
+    const SessionId of{static_cast<std::uint64_t>(a)};
+    HolderMeta meta;
+    if (b > 1) meta.process = Process{b, 1, "boot"};
+    const Take take{{bugs, lost}, {default_project, "ana", of}, Boxed<HolderMeta>(meta), 1, {}};
+    switch (verb) {
+      case 0:
+        world.push(bugs);
+        break;
+      case 1:
+        for (const TakenItem& one : as<Taken>(world.ask(take, of)).items) taken.push_back(one);
+        break;
+      case 2: {
+        Take wait = take;
+        wait.wait = 5s;
+        world.ask(wait, of);
+        break;
+      }
+      case 3:
+        if (!taken.empty()) world.complete(bugs, taken.back());
+        break;
+      case 4:
+        world.input(session::Ended{of});
+        break;
+      case 5:
+        world.input(custody::ProcessGone{{b, 1, "boot"}});
+        break;
+      case 6:
+        world.pass(b * 1s);
+        break;
+      case 7:
+        world.input(Resumed{System::What::Ready});
+        break;
+      default:
+        world.input(session::Returned{of});
+        break;
+    }
+    RC_ASSERT(!::testing::Test::HasFailure());
+  }
+}
+
+}  // namespace
+}  // namespace reeve::queue
