@@ -111,7 +111,7 @@ void go_on(Turn& turn,
   const bool same = before.index < before.guards.size() &&
                     before.guards[before.index] == step.guard && step.facts.empty() &&
                     std::holds_alternative<guard::Nothing>(step.next);
-  if (same) return;
+  if (same) return turn.arm(Due{id, Timer::Guard}, guard::due_at(step.guard, definition));
 
   Guarding& at = std::get<Guarding>(edit(turn, id).course);
   if (at.index >= at.guards.size()) at.guards.resize(at.index + 1);
