@@ -232,6 +232,7 @@ void decided(Turn& turn, const decision::GuardOwner& owner, const decision::Answ
   guard::Step step = guard::answered(*at.guard, *word, turn.now());
   // The answer is in: the question is not open any more, and nothing is to be retired.
   moved(turn, owner.pipeline, move::Unblock{});
+  if (word != guard::Answer::Fail) edit(turn, owner.pipeline).failure.reset();
   if (word == guard::Answer::CheckAgain) {
     Filler fill(turn, *find(turn, owner.pipeline));
     subscribe(turn, *find(turn, owner.pipeline), name, *at.definition, fill);
