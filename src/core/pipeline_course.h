@@ -3,6 +3,7 @@
 #include "core/effect.h"
 #include "core/interpolate.h"
 #include "core/pipeline.h"
+#include "core/pipeline_transition.h"
 #include "core/turn.h"
 
 #include <optional>

@@ -97,6 +97,9 @@ void take(Turn& turn, PipelineId id, Exit exit) {
       [&](BePaused&&) {
         leave_phase(turn, id);
         moved(turn, id, move::Block{Reason::Paused});
+        if (find(turn, id)->paused) return;
+        moved(turn, id, move::Unblock{});  // somebody thought better of it meanwhile
+        enter(turn, id);
       },
       [&](JumpTo&& jump) {
         leave_phase(turn, id);

@@ -280,6 +280,32 @@ TEST(PipelineExit, APauseBeforeTheActionWithdrawsThePhase) {
   EXPECT_EQ(play.step_shell().label, "guard green");
 }
 
+TEST(PipelineExit, APauseThatIsTakenBackBeforeItCameIsNone) {
+  definition::Phase build = shell("build");
+  build.pre = {"green"};
+  Play play({build});
+  play.set.guards.set("green", definition::Guard{"true"});
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.ask(Pause{id});
+  play.ask(Continue{id});
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.step_shell().label, "guard green");
+}
+
+TEST(PipelineExit, WhatACancelledStepPublishesIsNoWorkspace) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(step, with_values({{"path", "/elsewhere"}}));
+  EXPECT_EQ(play.of(id).workspace, "");
+  EXPECT_EQ(play.step_shell().directory, "/home/ana/shop");
+}
+
 TEST(PipelineExit, APausedPipelineCanBeCancelledAndCleansUp) {
   definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
   fix.on_cancel = "cleanup";

@@ -55,7 +55,7 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure) {
   const Pipeline& pipeline = *find(turn, id);
   const Plan plan = plan_of(turn, pipeline);
   const Failed failed{phase_of(pipeline), attempt_of(pipeline), failure.error, true};
-  if (failure.cause != Cause::Told) {
+  if (!pipeline.failure) {  // else it is known already, and somebody had his word about it
     turn.emit(pipeline.project, FailedPhase{id, failed.phase, failed.attempt, failure.error});
   }
   const Then then =

@@ -111,7 +111,7 @@ void go_on(Turn& turn,
   const bool same = before.index < before.guards.size() &&
                     before.guards[before.index] == step.guard && step.facts.empty() &&
                     std::holds_alternative<guard::Nothing>(step.next);
-  if (same) return;
+  if (same) return turn.arm(Due{id, Timer::Guard}, guard::due_at(step.guard, definition));
 
   Guarding& at = std::get<Guarding>(edit(turn, id).course);
   if (at.index >= at.guards.size()) at.guards.resize(at.index + 1);
@@ -232,6 +232,7 @@ void decided(Turn& turn, const decision::GuardOwner& owner, const decision::Answ
   guard::Step step = guard::answered(*at.guard, *word, turn.now());
   // The answer is in: the question is not open any more, and nothing is to be retired.
   moved(turn, owner.pipeline, move::Unblock{});
+  if (word != guard::Answer::Fail) edit(turn, owner.pipeline).failure.reset();
   if (word == guard::Answer::CheckAgain) {
     Filler fill(turn, *find(turn, owner.pipeline));
     subscribe(turn, *find(turn, owner.pipeline), name, *at.definition, fill);

@@ -120,6 +120,7 @@ TEST(PipelineGuards, APersonsFailIsForGood) {
   play.fails();
   play.decide(Choice::Fail);
   EXPECT_FALSE(std::get<Failed>(play.state_of(id)).recoverable);
+  EXPECT_EQ(play.count("pipeline:phase_failed"), 1u);
 }
 
 TEST(PipelineGuards, AQuestionAboutOneMayCancel) {

@@ -91,8 +91,12 @@ void enter(Turn& turn, PipelineId id) {
   watch(turn, id);
 }
 
+// Of a pipeline that is to have a workspace and has none, nothing else can have been under way.
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome) {
-  if (!strategy::has_succeeded(outcome)) return;
+  const Pipeline& pipeline = *find(turn, id);
+  const Plan plan = plan_of(turn, pipeline);
+  const bool wants_one = plan.pipeline && plan.pipeline->workspace && pipeline.workspace.empty();
+  if (!wants_one || !strategy::has_succeeded(outcome)) return;
   for (const auto& [key, value] : outcome.values) {
     if (key == "path") edit(turn, id).workspace = value;
   }

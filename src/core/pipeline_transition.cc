@@ -1,3 +1,5 @@
+#include "core/pipeline_transition.h"
+
 #include "base/match.h"
 #include "core/effect.h"
 #include "core/pipeline.h"

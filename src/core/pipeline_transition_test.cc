@@ -1,3 +1,5 @@
+#include "core/pipeline_transition.h"
+
 #include "core/effect.h"
 #include "core/pipeline_testing.h"
 
