@@ -24,11 +24,13 @@ class Root {
   void handle(const EffectEnded& ended);
   void handle(const session::Ended& ended) { session::end(turn_, ended.session); }
   void handle(const session::Returned& returned) { session::come_back(turn_, returned.session); }
+  void handle(const Undelivered& undelivered);
   void handle(const custody::ProcessGone& gone) { custody::gone(turn_, gone.process, false); }
 
   Said finish(Reply reply);
 
  private:
+  Reply answer(const Request& request);
   Reply dispatch(const Request& request);
   void settle_due();
   void go_on_with_chores();
@@ -85,6 +87,13 @@ Reply Root::handle(const Request& request) {
   settle_due();
   drain();
   turn_.touched_ = 0;
+  const bool settled = std::exchange(turn_.changed_, false);
+  Reply reply = answer(request);
+  turn_.changed_ = turn_.changed_ || settled;
+  return reply;
+}
+
+Reply Root::answer(const Request& request) {
   if (request.project != shared_project &&
       !turn_.state().projects.projects.contains(request.project)) {
     return refused(Why::NotFound, "project");
@@ -92,10 +101,10 @@ Reply Root::handle(const Request& request) {
   if (request.key.empty()) return dispatch(request);
 
   const key::Name name{request.project, request.key};
-  const std::uint64_t digest = digest_of(request.command);
+  const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (std::optional<Reply> before = key::recall(turn_, name, digest)) return *std::move(before);
   Reply reply = dispatch(request);
-  if (turn_.changed_) key::remember(turn_, name, digest, reply);
+  if (turn_.changed_ && key::is_kept(reply)) key::remember(turn_, name, digest, reply);
   return reply;
 }
 
@@ -140,12 +149,11 @@ void Root::go_on_with_chores() {
         [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
         [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
     Chores& chores = turn_.change().chores;
-    if (finished) {
-      chores.waiting.erase(number);
-    } else {
-      chores.waiting.set(number, std::move(chore));
-      break;  // it stopped because the budget is spent
-    }
+    chores.waiting.erase(number);
+    if (finished) continue;
+    // It stopped because the budget is spent: next time it is the turn of others.
+    chores.waiting.set(++chores.last, std::move(chore));
+    break;
   }
 }
 
@@ -162,6 +170,27 @@ void Root::handle(const Resumed& resumed) {
 
 void Root::handle(const ClockStepped&) {
   turn_.emit(shared_project, System{System::What::ClockStepped});
+}
+
+// Only what a wait can end with gives anything.
+void Root::handle(const Undelivered& undelivered) {
+  const ReplySum& reply = undelivered.reply.value;
+  if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply)) {
+    if (const auto* granted = std::get_if<grant::Granted>(of_grant)) {
+      grant::take_back(turn_, *granted);
+    }
+  } else if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply)) {
+    if (const auto* taken = std::get_if<queue::Taken>(of_queue)) {
+      for (const queue::TakenItem& item : taken->items) {
+        queue::give_back(turn_, item.id, item.claim);
+      }
+    }
+  } else if (const board::Reply* of_board = std::get_if<board::Reply>(&reply)) {
+    if (const auto* started = std::get_if<board::Started>(of_board)) {
+      board::take_back(turn_, *started);
+    }
+  }
+  key::forget(turn_, {undelivered.project, undelivered.key});
 }
 
 // The outbox entry goes first: whatever the outcome causes, it is not asked for twice.
@@ -306,6 +335,7 @@ Said apply_to(State& state, const Input& input, Stamp stamp) {
       [&](const EffectEnded& ended) { root.handle(ended); },
       [&](const session::Ended& ended) { root.handle(ended); },
       [&](const session::Returned& returned) { root.handle(returned); },
+      [&](const Undelivered& undelivered) { root.handle(undelivered); },
       [&](const custody::ProcessGone& gone) { root.handle(gone); });
   return root.finish({Ok{}});
 }

@@ -130,11 +130,15 @@ void fill(Dice& dice, std::variant<Ts...>& value);
 template <class Key, class Value>
 void fill(Dice& dice, PersistentMap<Key, Value>& value);
 
+inline void fill(Dice& dice, Reply& reply);
+
 template <class T>
   requires std::is_aggregate_v<T>
 void fill(Dice& dice, T& value) {
   boost::pfr::for_each_field(value, [&](auto& field) { fill(dice, field); });
 }
+
+inline void fill(Dice& dice, Reply& reply) { fill(dice, reply.value); }
 
 template <class A, class B>
 void fill(Dice& dice, std::pair<A, B>& value) {

@@ -704,6 +704,9 @@ void due(Turn& turn, const Due& due);
 void leave(Turn& turn, WaiterId waiter, Left left);
 void came_back(Turn& turn, WaiterId waiter);
 
+// The answer found nobody: the task is free again.
+void take_back(Turn& turn, const Started& started);
+
 EventName name_of(const Event& event);
 
 // Until when a section is its runner's: as long as its lease is good, or a task in it is held.

@@ -82,7 +82,8 @@ void serve_runner(Turn& turn, const RunnerName& runner, const Line& line) {
     if (next == waiters.end() || (*next).runner != runner) return;
     after = (*next).waiter;
     turn.touch();
-    if (find_waiter(turn, after)->line == line) try_to_serve(turn, after);
+    const Waiter& waiter = *find_waiter(turn, after);
+    if (waiter.line == line && session::is_here(turn, waiter.session)) try_to_serve(turn, after);
   }
 }
 
@@ -227,6 +228,8 @@ void serve_in_order(Turn& turn, ProjectNo project) {
     if (first == waiters.end() || (*first).project != project) return;
     const WaiterId head = (*first).waiter;
     turn.touch();
+    // Its turn comes when it is back (came_back), or goes to the next when it is not.
+    if (!session::is_here(turn, find_waiter(turn, head)->session)) return;
     try_to_serve(turn, head);
     if (find_waiter(turn, head)) return;
   }
@@ -261,22 +264,34 @@ void wait_is_over(Turn& turn, WaiterId id) {
               is_here ? act(turn, waiter.runner, waiter.wanted, verdict)
                       : reeve::Reply{WaitEnded{Left::TimedOut}});
   serve(turn, waiter.line);
+  serve_in_order(turn, waiter.runner.project);
 }
 
 void leave(Turn& turn, WaiterId id, Left left) {
   const Waiter* waiter = find_waiter(turn, id);
   if (!waiter) return;
   const Line line = waiter->line;
+  const ProjectNo project = waiter->runner.project;
   remove(turn, id);
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line);
+  serve_in_order(turn, project);
 }
 
 void came_back(Turn& turn, WaiterId id) {
   const Waiter* waiter = find_waiter(turn, id);
   if (!waiter) return;
   const Line line = waiter->line;
+  const ProjectNo project = waiter->runner.project;
   serve(turn, line);
+  serve_in_order(turn, project);
+}
+
+void take_back(Turn& turn, const Started& started) {
+  const BoardTask* task = find(turn, started.task);
+  if (!task || !task->lock || task->lock->lease.token != started.token) return;
+  const RunnerName runner = task->lock->runner;
+  on_task(turn, started.task, PutBack{started.task, runner, started.token});
 }
 
 }  // namespace reeve::board

@@ -81,7 +81,15 @@ void keep(Turn& turn, const Process& process, LeaseRef lease) {
 
 void let_go(Turn& turn, const Process& process, const LeaseRef& lease) {
   const Held held{process, lease};
-  if (turn.state().custody.held.contains(held)) turn.change().custody.held.erase(held);
+  if (!turn.state().custody.held.contains(held)) return;
+  turn.change().custody.held.erase(held);
+  // With nothing left to give on, its end is nobody's question any more.
+  const Ending* ending = turn.state().custody.endings.find(process);
+  if (!ending || ending->gone || first_held(turn, process)) return;
+  const bool was_asked = ending->decision.has_value();
+  turn.change().custody.endings.erase(process);
+  turn.arm(Due{process}, std::nullopt);
+  if (was_asked) decision::retire(turn, decision::ProcessOwner{process});
 }
 
 void end(Turn& turn, const Process& process, Cause cause) {

@@ -248,6 +248,16 @@ TEST(Custody, ToReleaseAnywayGivesOnAndSaysThatNobodySaw) {
   EXPECT_TRUE(world.state.custody.endings.empty());
 }
 
+TEST(Custody, WithNothingLeftToGiveOnNobodyIsAskedAnyMore) {
+  Grants world = asked();
+  ASSERT_EQ(world.state.decisions.open_of.size(), 1u);
+
+  world.force("main", true);
+
+  EXPECT_TRUE(world.state.decisions.open_of.empty());
+  EXPECT_TRUE(world.state.custody.endings.empty());
+}
+
 TEST(Custody, AnAnswerNobodyWaitsForChangesNothing) {
   Grants world = asked();
   const State before = world.state;

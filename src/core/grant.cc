@@ -35,7 +35,10 @@ Refusal refuse_holder(const Request& request) {
   }
   const HolderMeta* meta = request.meta.get();
   if (!meta) return std::nullopt;
-  if (meta->within && !is_good_name(meta->within->name)) return refused(Why::BadName, "within");
+  if (meta->within.size() > limits::pipelines_within) return refused(Why::OverLimit, "within");
+  for (const Holder& outer : meta->within) {
+    if (!is_good_name(outer.name)) return refused(Why::BadName, "within");
+  }
   if (meta->process && meta->process->boot_id.size() > limits::name_bytes) {
     return refused(Why::BadValue, "process");
   }
@@ -189,7 +192,7 @@ void serve(Turn& turn, const LockName& name) { serve_name(turn, name); }
 void serve(Turn& turn, const SemaphoreName& name) { serve_name(turn, name); }
 void capacity_changed(Turn& turn, const SemaphoreName& name) {
   Rounds rounds(turn);
-  rounds.look_at(SlotPlace{name, {}});
+  rounds.look_at(SlotPlace{name, false, {}});
   rounds.look_at(name);
   rounds.run();
 }
@@ -199,6 +202,16 @@ void leave(Turn& turn, WaiterId waiter, Left left) {
   Rounds rounds(turn);
   rounds.leave(waiter, left);
   rounds.run();
+}
+
+void move_to_session(Turn& turn, WaiterId id, SessionId session) {
+  Table& table = turn.change().grants;
+  Request& request = table.waiters.edit(id)->request;
+  const SessionId from = std::exchange(request.session, session);
+  if (!from || request.holder.session != from) return;
+  table.waits.erase({request.holder, id});
+  request.holder.session = session;
+  table.waits.insert({request.holder, id});
 }
 
 void leave_all(Turn& turn, const Holder& holder, Left left) {
@@ -216,8 +229,22 @@ void due(Turn& turn, const Due& due) {
   turn.arm(due, waiting->until);
   Rounds rounds(turn);
   rounds.look_at(request.holder);
-  if (const Holder* within = within_of(request)) rounds.look_at(*within);
+  for (const Holder& outer : within_of(request)) rounds.look_at(outer);
   rounds.run();
+}
+
+void take_back(Turn& turn, const Granted& granted) {
+  for (const Given& given : granted.given) {
+    if (given.weight == 0) {
+      if (given.had) continue;
+      lock::apply(turn, lock::Release{{given.project, given.name}, granted.holder, given.token});
+    } else if (!given.had) {
+      semaphore::apply(
+          turn, semaphore::Release{{given.project, given.name}, granted.holder, given.token});
+    } else {
+      semaphore::shrink(turn, {{given.project, given.name}, granted.holder}, given);
+    }
+  }
 }
 
 EventName name_of(const Event& event) {

@@ -11,6 +11,7 @@
 #include <compare>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,9 +28,10 @@
 //
 // Here `docs` is free and di does not get it, for bo came first. One exception, or fairness
 // itself would deadlock: a request goes ahead of those who wait, directly or through others,
-// for its own holder, or for the one it runs within. (Were di the holder of main, it would get
-// docs.) Whoever stands in the line of a semaphore waits for all who hold a slot of it, so that
-// same rule lets an increase pass the line.
+// for its own holder, or for one it runs within. (Were di the holder of main, it would get docs.)
+// Those behind somebody in a line wait for him, and so for whomever he waits for. And the other
+// way round: whoever waits for others elsewhere lets them go ahead, lest he hold what they need.
+// Who has a slot and wants a larger one goes ahead of all who have none.
 //
 // A line moves by release, by staleness (a tick), by force, by the end of a session or a
 // process, when somebody in it gives up, and when a new wait or a new holder gives somebody in
@@ -107,14 +109,16 @@ struct LockPlace {
   auto operator<=>(const LockPlace&) const = default;
 };
 
+// Who has a slot and waits for a larger one stands before those who have none.
 struct SlotPlace {
   SemaphoreName name;
+  bool newcomer = false;
   WaiterId waiter;
 
   auto operator<=>(const SlotPlace&) const = default;
 };
 
-// A wait counts for its holder, and for the holder within which that one runs.
+// A wait counts for its holder, and for all within which that one runs.
 struct WaitOf {
   Holder holder;
   WaiterId waiter;
@@ -137,6 +141,8 @@ struct Given {
   std::optional<Time> expires_at;
   std::uint32_t weight = 0;        // of a slot; 0 for a lock
   std::optional<Holder> previous;  // whom it was reclaimed from
+  ProjectNo project = {};
+  std::optional<std::uint32_t> had;  // it was the holder's already; of a slot, with this weight
 
   bool operator==(const Given&) const = default;
 };
@@ -227,6 +233,9 @@ void capacity_changed(Turn& turn, const SemaphoreName& name);
 // Takes a waiter out of its lines; a client among them is answered.
 void leave(Turn& turn, WaiterId waiter, Left left);
 
+// The place of a wait that goes on over another connection; a holder that is bound moves with it.
+void move_to_session(Turn& turn, WaiterId waiter, SessionId session);
+
 // All that this holder itself waits for.
 void leave_all(Turn& turn, const Holder& holder, Left left);
 
@@ -242,8 +251,11 @@ Verdict judge(const State& state, const Request& request, std::optional<WaiterId
 // The waits that count for this holder, in the order in which they began.
 std::vector<WaiterId> waits_of(const Table& table, const Holder& holder);
 
-// The holder within which this one runs, if any.
-const Holder* within_of(const Request& request);
+// The holders within which this one runs, the nearest first.
+std::span<const Holder> within_of(const Request& request);
+
+// The answer found nobody: what it gave, and had not been the holder's before, goes to the next.
+void take_back(Turn& turn, const Granted& granted);
 
 void due(Turn& turn, const Due& due);
 

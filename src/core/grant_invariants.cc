@@ -1,6 +1,8 @@
 #include "core/grant_lines.h"
 #include "core/invariants.h"
 
+#include <set>
+
 namespace reeve::grant {
 namespace {
 
@@ -15,13 +17,16 @@ void check_waiter(const State& state, WaiterId id, const Waiter& waiter, Violati
     if (!state.locks.locks.contains(want.name)) say("wants no lock there is");
   }
   for (const SlotWant& want : request.slots) {
-    if (!table.slot_lines.contains({want.name, id})) say("has no place for " + want.name.name);
+    const bool has_place = table.slot_lines.contains({want.name, false, id}) !=
+                           table.slot_lines.contains({want.name, true, id});
+    if (!has_place) say("has no place for " + want.name.name);
     if (!state.semaphores.semaphores.contains(want.name)) say("wants no semaphore there is");
   }
   if (request.locks.empty() && request.slots.empty()) say("waits for nothing");
   if (!table.waits.contains({request.holder, id})) say("does not count for its holder");
-  const Holder* within = within_of(request);
-  if (within && !table.waits.contains({*within, id})) say("does not count for its parent");
+  for (const Holder& outer : within_of(request)) {
+    if (!table.waits.contains({outer, id})) say("does not count for its parent");
+  }
   if (request.session &&
       !state.sessions.bound.contains({request.session, session::WaiterPlace{id}})) {
     say("is bound to a session that does not know it");
@@ -48,10 +53,11 @@ void check(const State& state, Violations& violations) {
   std::size_t waits = 0;
   for (const auto& [id, waiter] : table.waiters) {
     const Request& request = waiter.request;
-    const Holder* within = within_of(request);
+    std::set<Holder> counts_for{request.holder};
+    counts_for.insert(within_of(request).begin(), within_of(request).end());
     lock_places += request.locks.size();
     slot_places += request.slots.size();
-    waits += within && *within != request.holder ? 2U : 1U;
+    waits += counts_for.size();
     check_waiter(state, id, waiter, violations);
     if (all_settled && judge(state, request, id, state.now) != Verdict::Wait) {
       violations.push_back(text_of(id) + " waits for what it could have");

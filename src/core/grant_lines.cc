@@ -10,66 +10,32 @@
 namespace reeve::grant {
 namespace {
 
-// Those before `self` in the line of a name, one by one, while `see` wants more. A wait that is
-// over counts as over, whether or not a tick has taken it out.
-template <class Lines, class Name, class See>
-void each_ahead(const State& state,
-                const Lines& lines,
-                const Name& name,
-                std::optional<WaiterId> self,
-                Time now,
-                See see) {
-  for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
-    if (self && at->waiter >= *self) return;
-    const Waiter& ahead = *state.grants.waiters.find(at->waiter);
-    if (!is_over(ahead, now) && !see(ahead)) return;
-  }
-}
-
-template <class Lines, class Name>
-const Waiter* first_ahead(const State& state,
-                          const Lines& lines,
-                          const Name& name,
-                          std::optional<WaiterId> self,
-                          Time now) {
-  const Waiter* first = nullptr;
-  each_ahead(state, lines, name, self, now, [&](const Waiter& ahead) {
-    first = &ahead;
-    return false;
-  });
-  return first;
-}
-
 // How many stand before it. Of a newcomer that is known; else no more are counted than one step
 // may touch.
-template <class Lines, class Name>
-std::uint64_t count_ahead(const Lines& lines,
-                          const Name& name,
+template <class Place>
+std::uint64_t count_ahead(const PersistentSet<Place>& lines,
+                          const Place& place,
                           std::optional<WaiterId> self,
                           std::uint32_t waiting) {
   if (!self) return waiting;
   std::uint64_t count = 0;
-  for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
-    if (at->waiter >= *self || count == limits::touched_a_step) break;
+  for (auto at = lines.lower_bound(first_place(place.name)); at != lines.end(); ++at) {
+    if (at->name != place.name || *at >= place || count == limits::touched_a_step) break;
     ++count;
   }
   return count;
 }
 
-// Whether everybody ahead in this line waits for the asker, so that it may pass them.
-template <class Lines, class Name>
+// Whether everybody ahead in this line waits for the asker, so that it may pass them. The first
+// is enough: those behind him wait for him.
+template <class Place>
 bool may_pass_all(const State& state,
-                  const Lines& lines,
-                  const Name& name,
+                  const PersistentSet<Place>& lines,
+                  const Place& place,
                   const Request& request,
-                  std::optional<WaiterId> self,
                   Time now) {
-  bool passes = true;
-  each_ahead(state, lines, name, self, now, [&](const Waiter& ahead) {
-    passes = wait_graph::waits_for(state, ahead.request, request, now);
-    return passes;
-  });
-  return passes;
+  const Waiter* ahead = first_ahead(state, lines, place, now);
+  return !ahead || wait_graph::waits_for(state, ahead->request.holder, request, now);
 }
 
 bool is_own(const State& state, const LockName& name, const Holder& holder) {
@@ -104,16 +70,21 @@ bool is_its_turn(const State& state,
   return std::ranges::all_of(request.locks,
                              [&](const LockWant& want) {
                                return is_own(state, want.name, request.holder) ||
-                                      may_pass_all(
-                                          state, table.lock_lines, want.name, request, self, now);
+                                      may_pass_all(state,
+                                                   table.lock_lines,
+                                                   place_of(state, want, request, self),
+                                                   request,
+                                                   now);
                              }) &&
          std::ranges::all_of(request.slots, [&](const SlotWant& want) {
            return semaphore::has_already(state, want, request.holder, now) ||
-                  may_pass_all(state, table.slot_lines, want.name, request, self, now);
+                  may_pass_all(
+                      state, table.slot_lines, place_of(state, want, request, self), request, now);
          });
 }
 
-Busy held_by(const State& state, const LockName& name, std::optional<WaiterId> self) {
+Busy held_by(const State& state, const LockPlace& place, std::optional<WaiterId> self) {
+  const LockName& name = place.name;
   const lock::Lock& lock = *state.locks.locks.find(name);
   const lock::Tenure& tenure = *lock::tenure_of(lock);
   const bool keeps_it = std::holds_alternative<lock::Held>(lock.state);
@@ -121,26 +92,76 @@ Busy held_by(const State& state, const LockName& name, std::optional<WaiterId> s
           tenure.holder,
           tenure.lease.acquired_at,
           keeps_it ? limit_of(tenure.lease, state.leases_from) : std::nullopt,
-          count_ahead(state.grants.lock_lines, name, self, lock.waiting)};
+          count_ahead(state.grants.lock_lines, place, self, lock.waiting)};
 }
 
-Full without_room(const State& state, const SemaphoreName& name, std::optional<WaiterId> self) {
+Full without_room(const State& state, const SlotPlace& place, std::optional<WaiterId> self) {
+  const SemaphoreName& name = place.name;
   const semaphore::Semaphore* semaphore = state.semaphores.semaphores.find(name);
   if (!semaphore) return {name, 0, 0, 0};
   return {name,
           semaphore::available(*semaphore),
           semaphore->config.capacity,
-          count_ahead(state.grants.slot_lines, name, self, semaphore->waiting)};
+          count_ahead(state.grants.slot_lines, place, self, semaphore->waiting)};
 }
 
 void touch_each(Turn& turn, const Request& request) {
   each_name(request, [&](const auto&) { turn.touch(); });
 }
 
+template <class Place>
+const Waiter* first_before(const State& state,
+                           const PersistentSet<Place>& lines,
+                           const Place& place,
+                           Time now) {
+  for (auto at = lines.lower_bound(first_place(place.name)); at != lines.end(); ++at) {
+    if (at->name != place.name || *at >= place) return nullptr;
+    const Waiter& ahead = *state.grants.waiters.find(at->waiter);
+    if (!is_over(ahead, now)) return &ahead;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
-const Holder* within_of(const Request& request) {
-  return request.meta && request.meta->within ? &*request.meta->within : nullptr;
+const Waiter* first_ahead(const State& state,
+                          const PersistentSet<LockPlace>& lines,
+                          const LockPlace& place,
+                          Time now) {
+  return first_before(state, lines, place, now);
+}
+
+const Waiter* first_ahead(const State& state,
+                          const PersistentSet<SlotPlace>& lines,
+                          const SlotPlace& place,
+                          Time now) {
+  return first_before(state, lines, place, now);
+}
+
+std::span<const Holder> within_of(const Request& request) {
+  if (!request.meta) return {};
+  return request.meta->within;
+}
+
+SlotPlace place_in_line(const Table& table, const SemaphoreName& name, WaiterId waiter) {
+  const SlotPlace increase{name, false, waiter};
+  return table.slot_lines.contains(increase) ? increase : SlotPlace{name, true, waiter};
+}
+
+LockPlace place_of(const State&,
+                   const LockWant& want,
+                   const Request&,
+                   std::optional<WaiterId> self) {
+  return {want.name, self.value_or(behind_all)};
+}
+
+SlotPlace place_of(const State& state,
+                   const SlotWant& want,
+                   const Request& request,
+                   std::optional<WaiterId> self) {
+  if (self) return place_in_line(state.grants, want.name, *self);
+  const bool has_one = state.semaphores.slots.contains({want.name, request.holder});
+  return {want.name, !has_one, behind_all};
 }
 
 std::vector<WaiterId> waits_of(const Table& table, const Holder& holder) {
@@ -166,32 +187,36 @@ std::variant<Busy, Full> in_the_way(const State& state,
                                     Time now) {
   for (const LockWant& want : request.locks) {
     if (!lock::is_open_to(state, want.name, request.holder, now)) {
-      return held_by(state, want.name, self);
+      return held_by(state, place_of(state, want, request, self), self);
     }
   }
   for (const SlotWant& want : request.slots) {
     if (!semaphore::is_open_to(state, want, request.holder, now)) {
-      return without_room(state, want.name, self);
+      return without_room(state, place_of(state, want, request, self), self);
     }
   }
   for (const LockWant& want : request.locks) {
     if (is_own(state, want.name, request.holder)) continue;
     const auto& lines = state.grants.lock_lines;
-    if (const Waiter* ahead = first_ahead(state, lines, want.name, self, now)) {
+    const LockPlace place = place_of(state, want, request, self);
+    if (const Waiter* ahead = first_ahead(state, lines, place, now)) {
       return Busy{want.name,
                   ahead->request.holder,
                   ahead->since,
                   std::nullopt,
-                  count_ahead(lines, want.name, self, state.locks.locks.find(want.name)->waiting)};
+                  count_ahead(lines, place, self, state.locks.locks.find(want.name)->waiting)};
     }
   }
   for (const SlotWant& want : request.slots) {
-    if (first_ahead(state, state.grants.slot_lines, want.name, self, now)) {
-      return without_room(state, want.name, self);
+    const SlotPlace place = place_of(state, want, request, self);
+    if (first_ahead(state, state.grants.slot_lines, place, now)) {
+      return without_room(state, place, self);
     }
   }
-  // Nothing but the absence of its own connection.
-  if (request.locks.empty()) return without_room(state, request.slots.front().name, self);
+  // Nothing but the absence of its own connection, or somebody it lets go ahead.
+  if (request.locks.empty()) {
+    return without_room(state, place_of(state, request.slots.front(), request, self), self);
+  }
   return Busy{request.locks.front().name, request.holder, now, std::nullopt, 0};
 }
 
@@ -227,11 +252,12 @@ WaiterId join(Turn& turn, Request request) {
   }
   for (const SlotWant& want : request.slots) {
     semaphore::join_line(turn, want.name);
-    table.slot_lines.insert({want.name, waiter});
+    const SlotPlace behind = place_of(turn.state(), want, request, std::nullopt);
+    table.slot_lines.insert({want.name, behind.newcomer, waiter});
     began.names.push_back(want.name.name);
   }
   table.waits.insert({request.holder, waiter});
-  if (const Holder* within = within_of(request)) table.waits.insert({*within, waiter});
+  for (const Holder& outer : within_of(request)) table.waits.insert({outer, waiter});
   session::bind(turn, request.session, session::WaiterPlace{waiter});
   turn.arm(Due{waiter}, until);
   turn.emit(request.holder.project, std::move(began));
@@ -249,11 +275,11 @@ Waiter take_out(Turn& turn, WaiterId id) {
     lock::leave_line(turn, want.name);
   }
   for (const SlotWant& want : request.slots) {
-    table.slot_lines.erase({want.name, id});
+    table.slot_lines.erase(place_in_line(table, want.name, id));
     semaphore::leave_line(turn, want.name);
   }
   table.waits.erase({request.holder, id});
-  if (const Holder* within = within_of(request)) table.waits.erase({*within, id});
+  for (const Holder& outer : within_of(request)) table.waits.erase({outer, id});
   session::unbind(turn, request.session, session::WaiterPlace{id});
   turn.arm(Due{id}, std::nullopt);
   return waiter;
@@ -269,6 +295,36 @@ void tell(Turn& turn, WaiterId waiter, const Origin& origin, reeve::Reply reply)
 void Rounds::after_grant(const Request& request) {
   for (const SlotWant& want : request.slots) look_at(want.name);
   look_at(request.holder);
+  look_at_heads(request);
+  give_up_hopeless(request.holder);
+}
+
+// Somebody whom the holder waits for elsewhere may stand in line for what it has just got: then
+// neither could ever move, and its other wait is refused after all.
+void Rounds::give_up_hopeless(const Holder& holder) {
+  for (const WaiterId id : waits_of(turn_.state().grants, holder)) {
+    const Waiter* waiting = turn_.state().grants.waiters.find(id);
+    if (!waiting) continue;
+    auto cycle = wait_graph::would_deadlock(turn_.state(), waiting->request, turn_.now());
+    if (cycle) send_away(id, Left::Unfit, {Reply{WouldDeadlock{*std::move(cycle)}}});
+  }
+}
+
+// Whoever is now the first in a line is waited for by all behind him.
+void Rounds::look_at_heads(const Request& request) {
+  const Table& table = turn_.state().grants;
+  for (const LockWant& want : request.locks) {
+    const LockPlace last{want.name, behind_all};
+    if (const Waiter* head = first_ahead(turn_.state(), table.lock_lines, last, turn_.now())) {
+      look_at(head->request.holder);
+    }
+  }
+  for (const SlotWant& want : request.slots) {
+    const SlotPlace last{want.name, true, behind_all};
+    if (const Waiter* head = first_ahead(turn_.state(), table.slot_lines, last, turn_.now())) {
+      look_at(head->request.holder);
+    }
+  }
 }
 
 void Rounds::run() {
@@ -290,6 +346,8 @@ void Rounds::send_away(WaiterId id, Left left, reeve::Reply reply) {
   const Request request = take_out(turn_, id).request;
   turn_.emit(request.holder.project, StoppedWaiting{id, request.holder, left});
   each_name(request, [&](const auto& name) { look_at(name); });
+  look_at(request.holder);  // who waits for less need no longer let others go ahead
+  look_at_heads(request);
   // A phase that gave up by itself knows.
   const bool knows = std::holds_alternative<ToPhase>(request.origin) && left == Left::Cancelled;
   if (!knows) tell(turn_, id, request.origin, std::move(reply));
@@ -317,7 +375,9 @@ bool Rounds::has_left(WaiterId id) {
   const Request request = waiting.request;
   touch_each(turn_, request);
   if (verdict == Verdict::Never) {
-    for (const SlotWant& want : request.slots) look_at(SlotPlace{want.name, id});
+    for (const SlotWant& want : request.slots) {
+      look_at(place_in_line(turn_.state().grants, want.name, id));
+    }
     send_away(id, Left::Unfit, refused(Why::BadValue, "weight"));
     return true;
   }
@@ -335,17 +395,26 @@ bool Rounds::has_left(WaiterId id) {
 
 template <class Lines, class Name>
 bool Rounds::advance(const Lines& lines, const Name& name, bool may_pass) {
-  const auto first = lines.lower_bound({name, {}});
+  const auto first = lines.lower_bound(first_place(name));
   if (first == lines.end() || first->name != name) return false;
   const WaiterId head = first->waiter;
   auto second = first;
   const bool alone = ++second == lines.end() || second->name != name;
-  if (has_left(head)) return true;
-  if (alone || !may_pass) return false;
   const State& state = turn_.state();
-  const Request& blocked = state.grants.waiters.find(head)->request;
-  for (const WaiterId waiter : wait_graph::waits_behind(state, blocked, turn_.now())) {
-    if (lines.contains({name, waiter}) && has_left(waiter)) return true;
+  const Holder first_holder = state.grants.waiters.find(head)->request.holder;
+  // Who waits for others elsewhere, too, lets them go ahead, lest he come to hold what they need.
+  const bool yields = !alone && may_pass && waits_of(state.grants, first_holder).size() > 1;
+  if (yields && let_pass(first_holder, head, name)) return true;
+  if (has_left(head)) return true;
+  return !alone && may_pass && !yields && let_pass(first_holder, head, name);
+}
+
+// The first of those who may pass the head of a line, for whom it waits.
+template <class Name>
+bool Rounds::let_pass(const Holder& holder, WaiterId head, const Name& name) {
+  const State& state = turn_.state();
+  for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.now())) {
+    if (waiter != head && stands_in(state.grants, name, waiter) && has_left(waiter)) return true;
   }
   return false;
 }

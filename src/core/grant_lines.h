@@ -3,7 +3,9 @@
 #include "core/grant.h"
 #include "core/id.h"
 
+#include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <variant>
 
@@ -16,6 +18,44 @@ void each_name(const Request& request, See see) {
   for (const LockWant& want : request.locks) see(want.name);
   for (const SlotWant& want : request.slots) see(want.name);
 }
+
+inline constexpr WaiterId behind_all{std::numeric_limits<std::uint64_t>::max()};
+
+inline LockPlace first_place(const LockName& name) { return {name, {}}; }
+inline SlotPlace first_place(const SemaphoreName& name) { return {name, false, {}}; }
+
+// Where a waiter stands for a semaphore, if it does.
+SlotPlace place_in_line(const Table& table, const SemaphoreName& name, WaiterId waiter);
+inline LockPlace place_in_line(const Table&, const LockName& name, WaiterId waiter) {
+  return {name, waiter};
+}
+inline bool stands_in(const Table& table, const LockName& name, WaiterId waiter) {
+  return table.lock_lines.contains({name, waiter});
+}
+inline bool stands_in(const Table& table, const SemaphoreName& name, WaiterId waiter) {
+  return table.slot_lines.contains(place_in_line(table, name, waiter));
+}
+
+// Its own place in the line, or, if it has none, the one it would be given.
+LockPlace place_of(const State& state,
+                   const LockWant& want,
+                   const Request& request,
+                   std::optional<WaiterId> self);
+SlotPlace place_of(const State& state,
+                   const SlotWant& want,
+                   const Request& request,
+                   std::optional<WaiterId> self);
+
+// The first who stands before a place in its line. A wait that is over counts as over, whether or
+// not a tick has taken it out.
+const Waiter* first_ahead(const State& state,
+                          const PersistentSet<LockPlace>& lines,
+                          const LockPlace& place,
+                          Time now);
+const Waiter* first_ahead(const State& state,
+                          const PersistentSet<SlotPlace>& lines,
+                          const SlotPlace& place,
+                          Time now);
 
 // The first thing in the way of a request that is not granted.
 std::variant<Busy, Full> in_the_way(const State& state,
@@ -69,6 +109,10 @@ class Rounds {
   template <class Lines, class Name>
   bool advance(const Lines& lines, const Name& name, bool may_pass);
   bool has_left(WaiterId waiter);
+  template <class Name>
+  bool let_pass(const Holder& holder, WaiterId head, const Name& name);
+  void look_at_heads(const Request& request);
+  void give_up_hopeless(const Holder& holder);
   void expire_wants(WaiterId waiter);
   void send_away(WaiterId waiter, Left left, reeve::Reply reply);
 

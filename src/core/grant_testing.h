@@ -26,10 +26,10 @@ inline Holder bound(const Holder& holder, std::uint64_t session) {
 
 inline Process process(std::int64_t pid) { return {pid, 7, "boot", false}; }
 inline Boxed<HolderMeta> with_process(std::int64_t pid) {
-  return Boxed(HolderMeta{"", "", "", process(pid), std::nullopt});
+  return Boxed(HolderMeta{"", "", "", process(pid), {}});
 }
 inline Boxed<HolderMeta> inside(const Holder& holder) {
-  return Boxed(HolderMeta{"", "", "", std::nullopt, holder});
+  return Boxed(HolderMeta{"", "", "", std::nullopt, {holder}});
 }
 
 // What a request may say besides names and holder.

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace reeve {
 
@@ -38,7 +39,8 @@ struct HolderMeta {
   std::string user;
   std::string label;
   std::optional<Process> process;  // lives as long as the lease: see core/custody
-  std::optional<Holder> within;    // the holder inside which this one runs: see core/wait_graph
+  // The holders inside which this one runs, the nearest first: see core/wait_graph.
+  std::vector<Holder> within;
 
   bool operator==(const HolderMeta&) const = default;
 };

@@ -15,6 +15,7 @@
 #include "core/pipeline.h"
 #include "core/project.h"
 #include "core/queue.h"
+#include "core/reply.h"
 #include "core/semaphore.h"
 #include "core/session.h"
 #include "core/task.h"
@@ -129,6 +130,16 @@ struct EffectEnded {
   bool operator==(const EffectEnded&) const = default;
 };
 
+// A request that waited was answered when its connection was gone: what the answer gave is taken
+// back and goes to the next, and its key, if it had one, may be used again.
+struct Undelivered {
+  ProjectNo project = default_project;
+  std::string key = {};
+  Reply reply = {};
+
+  bool operator==(const Undelivered&) const = default;
+};
+
 using Input = std::variant<Request,
                            Tick,
                            Resumed,
@@ -136,6 +147,7 @@ using Input = std::variant<Request,
                            EffectEnded,
                            session::Ended,
                            session::Returned,
-                           custody::ProcessGone>;
+                           custody::ProcessGone,
+                           Undelivered>;
 
 }  // namespace reeve

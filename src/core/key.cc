@@ -1,6 +1,7 @@
 #include "core/key.h"
 
 #include "base/check.h"
+#include "core/input.h"
 #include "core/turn.h"
 #include "core/waiting.h"
 
@@ -22,7 +23,7 @@ reeve::Reply kept(const reeve::Reply& reply) {
   return reply;
 }
 
-void forget(Turn& turn, const Name& name) {
+void drop(Turn& turn, const Name& name) {
   const Entry* entry = turn.state().keys.entries.find(name);
   CHECK(entry);
   const Age age{name.project, entry->order};
@@ -64,6 +65,34 @@ bool Table::operator==(const Table& other) const {
          counts == other.counts && last_order == other.last_order;
 }
 
+Command unbound(Command command) {
+  const auto forget_session = [](auto& it) {
+    if constexpr (requires { it.holder.session; }) it.holder.session = {};
+  };
+  CommandSum& sum = command;
+  if (lock::Command* of_lock = std::get_if<lock::Command>(&sum)) {
+    std::visit(forget_session, *of_lock);
+  } else if (semaphore::Command* of_semaphore = std::get_if<semaphore::Command>(&sum)) {
+    std::visit(forget_session, *of_semaphore);
+  } else if (queue::Command* of_queue = std::get_if<queue::Command>(&sum)) {
+    std::visit(forget_session, *of_queue);
+  }
+  return command;
+}
+
+bool is_kept(const reeve::Reply& reply) {
+  if (std::holds_alternative<Refused>(reply.value)) return false;
+  if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply.value)) {
+    return std::holds_alternative<grant::Granted>(*of_grant) ||
+           std::holds_alternative<grant::NotGranted>(*of_grant);
+  }
+  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
+    const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
+    return !taken || !taken->items.empty();
+  }
+  return true;
+}
+
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
@@ -74,7 +103,7 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
 }
 
 void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::Reply& reply) {
-  if (turn.state().keys.entries.contains(name)) forget(turn, name);
+  if (turn.state().keys.entries.contains(name)) drop(turn, name);
   Table& keys = turn.change().keys;
   Entry entry;
   entry.digest = digest;
@@ -89,9 +118,19 @@ void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::R
   keys.by_age.set(Age{name.project, entry.order}, name);
   keys.entries.set(name, std::move(entry));
   if (++keys.counts.edit_or_insert(name.project) > limits::keys_a_project) {
-    forget(turn, Name(*oldest(turn, name.project)));
+    drop(turn, Name(*oldest(turn, name.project)));
   }
   arm_oldest(turn, name.project);
+}
+
+void forget(Turn& turn, const Name& name) {
+  if (!turn.state().keys.entries.contains(name)) return;
+  drop(turn, name);
+  arm_oldest(turn, name.project);
+}
+
+void forget_waiter(Turn& turn, WaiterId waiter) {
+  if (const Name* name = turn.state().keys.waiting.find(waiter)) forget(turn, Name(*name));
 }
 
 void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
@@ -113,7 +152,7 @@ void due(Turn& turn, const Due& due) {
     const Entry* entry = turn.state().keys.entries.find(*name);
     if (turn.now() <= saturating_add(entry->since, limits::keys_kept)) break;
     turn.touch();
-    forget(turn, Name(*name));
+    drop(turn, Name(*name));
   }
   arm_oldest(turn, due.project);
 }

@@ -17,6 +17,7 @@
 // place in line.
 namespace reeve {
 class Turn;
+struct Command;
 struct Reply;
 }  // namespace reeve
 
@@ -66,8 +67,18 @@ struct Due {
 // The answer that was given before, if this key was: KEY_REUSED, the kept reply, or the place.
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest);
 
+// What a request is known by, whatever connection it comes over.
+Command unbound(Command command);
+
+// Whether a retry should get this answer: it gave something, or said that something is done.
+bool is_kept(const reeve::Reply& reply);
+
 // Keeps a reply, or the waiter that will have one.
 void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::Reply& reply);
+
+// As if it had never been used.
+void forget(Turn& turn, const Name& name);
+void forget_waiter(Turn& turn, WaiterId waiter);
 
 // The waiter has its answer: the key, if it came with one, keeps it.
 void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply);

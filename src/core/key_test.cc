@@ -101,6 +101,74 @@ TEST(Key, TheAnswerToAWaitIsKeptUnderItsKey) {
   EXPECT_EQ(world.ask(acquire("bo", 1min), second_connection, "k"), world.answers[0].reply);
 }
 
+// Else the client that lost its connection could never ask again under the key it has.
+TEST(Key, TheEndOfAConnectionIsNoAnswerToKeep) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.input(session::Ended{first_connection});
+
+  EXPECT_TRUE(is<Waiting>(world.ask(acquire("bo", 1min), second_connection, "k")));
+}
+
+TEST(Key, ARefusalIsNotKeptEvenIfTimeChangedSomethingMeanwhile) {
+  World world;
+  world.ask(acquire("ana"));
+  const Waiting next = as<Waiting>(world.ask(acquire("cy", 1h)));
+  world.stamp.now += 61s;
+  EXPECT_TRUE(is<grant::Busy>(world.ask(acquire("bo"), {}, "k")));
+  ASSERT_EQ(world.answers.at(0).waiter, next.waiter);
+  EXPECT_TRUE(world.last.changed);
+  world.ask(lock::Release{main_lock, holder("cy"), {}});
+
+  EXPECT_TRUE(is<grant::Granted>(world.ask(acquire("bo"), {}, "k")));
+}
+
+TEST(Key, ABoundHolderMayRepeatItsRequestOverAnotherConnection) {
+  World world;
+  world.ask(acquire("ana"));
+  const auto bound = [](SessionId session) {
+    lock::Acquire command = acquire("bo", 1min);
+    command.holder.session = session;
+    return command;
+  };
+  const auto place = as<Waiting>(world.ask(bound(first_connection), first_connection, "k"));
+  EXPECT_EQ(as<Waiting>(world.ask(bound(second_connection), second_connection, "k")), place);
+
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  world.input(session::Ended{first_connection});
+  EXPECT_EQ(as<grant::Granted>(world.answers.at(0).reply).holder.session, second_connection);
+  world.input(session::Ended{second_connection});
+  EXPECT_TRUE(std::holds_alternative<lock::Free>(world.state.locks.locks.find(main_lock)->state));
+}
+
+TEST(Key, APlaceThatIsTakenOverIsServedAtOnce) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.input(Resumed{System::What::Ready});
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  ASSERT_TRUE(world.answers.empty()) << "bo is away";
+
+  world.ask(acquire("bo", 1min), second_connection, "k");
+
+  EXPECT_EQ(world.answers.size(), 1u);
+}
+
+TEST(Key, WhatCouldNotBeDeliveredMayBeAskedForAgain) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+
+  world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+
+  EXPECT_TRUE(std::holds_alternative<lock::Free>(world.state.locks.locks.find(main_lock)->state));
+  const auto again = as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k"));
+  EXPECT_NE(again.given.at(0).token,
+            as<grant::Granted>(world.answers.at(0).reply).given.at(0).token);
+}
+
 TEST(Key, OfALongReplyOnlyTheIdsAreKept) {
   World world;
   const std::string large(limits::kept_reply_bytes + 1, 'x');

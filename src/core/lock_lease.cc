@@ -155,7 +155,13 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
   if (const Lock* lock = turn.state().locks.locks.find(name)) {
     if (live_tenure(*lock, turn.leases_from(), turn.now())) {
       const Lease lease = refresh(turn, name);
-      return {name.name, lease.token, limit_of(lease, turn.leases_from()), 0, std::nullopt};
+      return {name.name,
+              lease.token,
+              limit_of(lease, turn.leases_from()),
+              0,
+              std::nullopt,
+              name.project,
+              0};
     }
     if (const Tenure* found = tenure_of(*lock)) {
       const Tenure stale = *found;
@@ -175,7 +181,7 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
   } else {
     turn.emit(name.project, WasAcquired{name, request.holder, lease.token});
   }
-  return {name.name, lease.token, expires_at, 0, previous};
+  return {name.name, lease.token, expires_at, 0, previous, name.project, std::nullopt};
 }
 
 Lease refresh(Turn& turn, const LockName& name) {

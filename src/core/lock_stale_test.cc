@@ -35,7 +35,9 @@ TEST(Lock, ATickAtTheFirstMomentHandsAStaleLockToTheFirstInLine) {
   world.pass(1ms);
 
   EXPECT_EQ(as<Granted>(*world.answer_to(bo_waits)),
-            (Granted{How::Reclaimed, bo, {{"main", Token{2}, at(120s + 1ms), 0, ana}}}));
+            (Granted{How::Reclaimed,
+                     bo,
+                     {{"main", Token{2}, at(120s + 1ms), 0, ana, default_project, std::nullopt}}}));
   EXPECT_EQ(world.answer_to(cy_waits), nullptr);
   EXPECT_EQ(world.heard,
             (std::vector<EventBody>{

@@ -18,7 +18,11 @@ TEST(Lock, AFreeLockIsAcquiredUnderANewToken) {
 
   const Granted granted = as<Granted>(world.acquire(ana, "main"));
 
-  EXPECT_EQ(granted, (Granted{How::Acquired, ana, {{"main", Token{1}, at(60s), 0, std::nullopt}}}));
+  EXPECT_EQ(
+      granted,
+      (Granted{How::Acquired,
+               ana,
+               {{"main", Token{1}, at(60s), 0, std::nullopt, default_project, std::nullopt}}}));
   EXPECT_EQ(
       world.heard,
       (std::vector<EventBody>{lock::Event{lock::WasAcquired{lock_named("main"), ana, Token{1}}}}));
@@ -33,7 +37,10 @@ TEST(Lock, ItsHolderAcquiringAgainKeepsTheTokenAndIsHeardOf) {
 
   const Granted again = as<Granted>(world.acquire(ana, "main"));
 
-  EXPECT_EQ(again, (Granted{How::Extended, ana, {{"main", token, at(110s), 0, std::nullopt}}}));
+  EXPECT_EQ(
+      again,
+      (Granted{
+          How::Extended, ana, {{"main", token, at(110s), 0, std::nullopt, default_project, 0}}}));
   EXPECT_TRUE(world.heard.empty());
   world.pass(60s);
   EXPECT_EQ(world.holder_of("main"), "ana");

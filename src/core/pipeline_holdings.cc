@@ -16,8 +16,11 @@ constexpr Duration as_long_as_it_takes = Duration::max();
 Boxed<HolderMeta> meta_of(const Turn& turn, const Pipeline& pipeline) {
   HolderMeta meta;
   meta.label = pipeline.origin->name + " " + phase_of(pipeline);
-  if (const ByParent* by = std::get_if<ByParent>(&pipeline.origin->starter)) {
-    if (const Pipeline* parent = find(turn, by->pipeline)) meta.within = holder_of(*parent);
+  const Pipeline* child = &pipeline;
+  while (const ByParent* by = std::get_if<ByParent>(&child->origin->starter)) {
+    child = find(turn, by->pipeline);
+    if (!child) break;
+    meta.within.push_back(holder_of(*child));
   }
   return Boxed<HolderMeta>(std::move(meta));
 }

@@ -483,6 +483,7 @@ struct Settled {
 struct Extended {
   ItemId item;
   std::optional<Time> visible_at;
+  bool paused = false;  // the queue: whoever works for it should not take more
 
   bool operator==(const Extended&) const = default;
 };

@@ -231,7 +231,8 @@ reeve::Reply extend(Turn& turn, const Extend& command) {
   if (command.by && *command.by < Duration{0}) return refused(Why::BadValue, "by");
   const ItemId id = command.item.item;
   const Item& item = *turn.state().queues.items.find(id);
-  if (!item.rest->claim->visibility) return {Reply{Extended{id, std::nullopt}}};
+  const bool paused = get(turn, item.queue).paused;
+  if (!item.rest->claim->visibility) return {Reply{Extended{id, std::nullopt, paused}}};
 
   const Duration visibility = command.by ? *command.by : visibility_of(turn, item);
   Claim& held = *turn.change().queues.items.edit(id)->rest.edit().claim;
@@ -239,7 +240,7 @@ reeve::Reply extend(Turn& turn, const Extend& command) {
   held.visibility = visibility;
   const std::optional<Time> limit = limit_of(lease_of(held), turn.leases_from());
   move_deadline(turn, id);
-  return {Reply{Extended{id, limit}}};
+  return {Reply{Extended{id, limit, paused}}};
 }
 
 reeve::Reply release(Turn& turn, const Release& command) {
@@ -274,7 +275,9 @@ void lease_gone(Turn& turn, ItemId id) {
   settle(turn);
   const Item* item = turn.state().queues.items.find(id);
   if (!item || item->state != ItemState::Processing) return;
-  if (item->rest->claim->ending == Ending::Silent) return time_out(turn, id, turn.now());
+  // A process that died at its work is an attempt that failed. One that was ended because its
+  // connection was gone is not.
+  if (item->rest->claim->ending != Ending::Disconnected) return time_out(turn, id, turn.now());
   release_item(turn, id, Duration{0}, std::nullopt, true);
 }
 

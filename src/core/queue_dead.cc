@@ -144,7 +144,8 @@ void die(Turn& turn, ItemId id, std::string_view reason, Time when) {
   const std::uint64_t order = ++turn.change().queues.last_ended;
   rearrange(turn, id, [&](Item& item) { make_dead(item, when, order, reason); });
   const Queue& queue = get(turn, turn.state().queues.items.find(id)->queue);
-  const std::optional<QueueName> to = queue.config.dead_letter;
+  std::optional<QueueName> to = queue.config.dead_letter;
+  if (to && check_name(turn, *to)) to.reset();  // it cannot be made: the item stays
   turn.emit(queue.name.project, Event{HasDied{queue.name, id, std::string(reason), to}});
   if (to) bring(turn, id, *to, when);
 }

@@ -86,13 +86,21 @@ TEST_F(QueueLease, ASilentProcessIsEndedBeforeItsItemIsGivenOn) {
   EXPECT_EQ(world.got(waiter).at(0).attempts, 2u);
 }
 
-TEST_F(QueueLease, AProcessThatEndsByItselfGivesTheItemBackUncounted) {
+// Else an item that kills whoever works on it would do so for ever.
+TEST_F(QueueLease, AProcessThatEndsByItselfIsAnAttemptThatFailed) {
   take({}, true);
 
   world.input(custody::ProcessGone{process});
 
   EXPECT_EQ(world.state_of(item), ItemState::Pending);
-  EXPECT_EQ(world.item_of(item)->attempts, 0u);
+  EXPECT_EQ(world.item_of(item)->attempts, 1u);
+  EXPECT_EQ(world.told<TimedOut>().size(), 1u);
+}
+
+TEST_F(QueueLease, AClaimCannotBeBoundToTheConnectionOfAnother) {
+  const Holder bound_elsewhere{default_project, "ana", another};
+  const queue::Take take{{bugs}, bound_elsewhere, {}, 1, {}};
+  EXPECT_EQ(as<Refused>(world.ask(Command{take}, session)), (Refused{Why::BadValue, "session"}));
 }
 
 TEST_F(QueueLease, ADisconnectEndsTheProcessFirstAndIsNotCounted) {

@@ -99,6 +99,7 @@ std::optional<Refused> check_session(const Turn& turn, SessionId session) {
 
 std::optional<Refused> check_holder(const Turn& turn, const Holder& holder) {
   if (!is_good_name(holder.name)) return Refused{Why::BadName, holder.name};
+  if (holder.session && holder.session != turn.session()) return Refused{Why::BadValue, "session"};
   return check_session(turn, holder.session);
 }
 

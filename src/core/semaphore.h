@@ -244,6 +244,9 @@ bool has_already(const State& state, const grant::SlotWant& want, const Holder& 
 // The holder of `request` has it now, or has it still; it was open to him.
 grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request);
 
+// Undoes an increase, if the slot is still as it was given.
+void shrink(Turn& turn, const SlotKey& key, const grant::Given& given);
+
 // What `settle` does but for serving the line; whether there was anything to do.
 bool expire(Turn& turn, const SemaphoreName& name);
 

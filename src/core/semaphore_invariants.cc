@@ -54,7 +54,8 @@ void check_one(const State& state,
 
   std::size_t waiting = 0;
   const auto& lines = state.grants.slot_lines;
-  for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
+  for (auto at = lines.lower_bound({name, false, {}}); at != lines.end() && at->name == name;
+       ++at) {
     ++waiting;
   }
   if (waiting != semaphore.waiting) say("counts its line wrong");

@@ -113,7 +113,9 @@ grant::Given keep_and_increase(Turn& turn, const grant::SlotWant& want, const Sl
           lease.token,
           limit_of(lease, turn.leases_from()),
           std::max(want.weight, before),
-          std::nullopt};
+          std::nullopt,
+          key.name.project,
+          before};
 }
 
 }  // namespace
@@ -153,7 +155,24 @@ grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request&
     custody::keep(turn, *request.meta->process, SlotLease{key.name, key.holder});
   }
   turn.emit(key.name.project, WasAcquired{key.name, key.holder, want.weight, lease.token});
-  return {key.name.name, lease.token, expires_at, want.weight, std::nullopt};
+  return {key.name.name,
+          lease.token,
+          expires_at,
+          want.weight,
+          std::nullopt,
+          key.name.project,
+          std::nullopt};
+}
+
+void shrink(Turn& turn, const SlotKey& key, const grant::Given& given) {
+  const Slot* slot = turn.state().semaphores.slots.find(key);
+  const bool is_the_same = slot && slot->lease.token == given.token && slot->weight == given.weight;
+  if (!is_the_same || !given.had || *given.had >= given.weight) return;
+  Table& table = turn.change().semaphores;
+  table.slots.edit(key)->weight = *given.had;
+  table.semaphores.edit(key.name)->in_use -= given.weight - *given.had;
+  turn.emit(key.name.project, WasReleased{key.name, key.holder, given.weight - *given.had});
+  grant::serve(turn, key.name);
 }
 
 Lease refresh(Turn& turn, const SlotKey& key) {

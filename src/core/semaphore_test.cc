@@ -112,8 +112,11 @@ TEST(Semaphore, WhatFitsIsAcquiredUnderANewToken) {
 
   const Granted granted = as<Granted>(world.enter(ana, "agents", 3));
 
-  EXPECT_EQ(granted,
-            (Granted{How::Acquired, ana, {{"agents", Token{1}, at(60s), 3, std::nullopt}}}));
+  EXPECT_EQ(
+      granted,
+      (Granted{How::Acquired,
+               ana,
+               {{"agents", Token{1}, at(60s), 3, std::nullopt, default_project, std::nullopt}}}));
   EXPECT_EQ(world.heard,
             (std::vector<EventBody>{semaphore::Event{
                 semaphore::WasAcquired{slots_named("agents"), ana, 3, Token{1}}}}));
@@ -149,7 +152,9 @@ TEST(Semaphore, AskingForAsMuchOrLessAgainIsAHeartbeat) {
 
   for (const std::uint32_t weight : {3u, 1u}) {
     EXPECT_EQ(as<Granted>(world.enter(ana, "agents", weight)),
-              (Granted{How::Extended, ana, {{"agents", token, at(90s), 3, std::nullopt}}}));
+              (Granted{How::Extended,
+                       ana,
+                       {{"agents", token, at(90s), 3, std::nullopt, default_project, 3}}}));
   }
   EXPECT_TRUE(world.heard.empty());
   EXPECT_EQ(world.in_use("agents"), 3u);
@@ -162,8 +167,10 @@ TEST(Semaphore, AnIncreaseNeedsOnlyTheDifferenceUnderTheSameToken) {
   world.enter(bo, "agents", 1);
 
   EXPECT_EQ(as<Full>(world.enter(ana, "agents", 4)), full(1, 4, 0));
-  EXPECT_EQ(as<Granted>(world.enter(ana, "agents", 3)),
-            (Granted{How::Acquired, ana, {{"agents", token, at(60s), 3, std::nullopt}}}));
+  EXPECT_EQ(
+      as<Granted>(world.enter(ana, "agents", 3)),
+      (Granted{
+          How::Acquired, ana, {{"agents", token, at(60s), 3, std::nullopt, default_project, 2}}}));
   EXPECT_EQ(world.in_use("agents"), 4u);
 }
 

@@ -32,7 +32,11 @@ void free(Turn& turn, SessionId session, const Thing& thing) {
             [&](const SlotLease& held) { semaphore::session_gone(turn, {held.name, held.holder}); },
             [&](const ItemLease& held) { queue::session_gone(turn, held.item, session); });
       },
-      [&](const WaiterPlace& place) { waiting::leave(turn, place.waiter, Left::SessionEnded); });
+      [&](const WaiterPlace& place) {
+        // Nobody heard that it is over: the same request may come again.
+        key::forget_waiter(turn, place.waiter);
+        waiting::leave(turn, place.waiter, Left::SessionEnded);
+      });
   unbind(turn, session, thing);  // whoever freed it may have done so already
 }
 
@@ -99,6 +103,10 @@ bool come_back(Turn& turn, SessionId session) {
   const Session* found = turn.state().sessions.sessions.find(session);
   if (!found || found->ended) return false;
   if (!found->awaited_until) return true;
+  if (turn.now() >= *found->awaited_until) {
+    end(turn, session);
+    return false;
+  }
   turn.change().sessions.sessions.edit(session)->awaited_until.reset();
   turn.arm(Due{session}, std::nullopt);
   // The lines stood still for it.
@@ -109,14 +117,7 @@ bool come_back(Turn& turn, SessionId session) {
        ++at) {
     waiters.push_back(std::get<WaiterPlace>(at->thing).waiter);
   }
-  for (const WaiterId waiter : waiters) {
-    queue::came_back(turn, waiter);
-    board::came_back(turn, waiter);
-    const grant::Waiter* waiting = turn.state().grants.waiters.find(waiter);
-    if (!waiting) continue;
-    const Holder holder = waiting->request.holder;
-    grant::retry(turn, holder);
-  }
+  for (const WaiterId waiter : waiters) waiting::came_back(turn, waiter);
   return true;
 }
 

@@ -161,6 +161,17 @@ TEST(Session, WhoComesBackInTimeKeepsIt) {
   EXPECT_EQ(world.holder_of("main"), "ana");
 }
 
+TEST(Session, WhoComesBackTooLateHasLostItWhetherOrNotATickCame) {
+  Grants world;
+  world.acquire(bound(ana, 5), "main");
+  world.input(Resumed{System::What::Ready});
+  world.wait_unnoticed(10s);
+
+  world.input(session::Returned{five});
+
+  EXPECT_EQ(world.holder_of("main"), "");
+}
+
 TEST(Session, OnlyARestartIsReasonToAwaitAnybody) {
   Grants world;
   world.acquire(bound(ana, 5), "main");

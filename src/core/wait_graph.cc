@@ -1,12 +1,14 @@
 #include "core/wait_graph.h"
 
 #include "base/match.h"
+#include "core/grant_lines.h"
 #include "core/state.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
+#include <span>
 
 namespace reeve::wait_graph {
 namespace {
@@ -74,13 +76,15 @@ class Walk {
  public:
   Walk(const State& state, Time now) : state_(state), now_(now) {}
 
-  // Whoever `request` waits for is ahead of us from now on.
-  void follow(const grant::Request& request) {
+  // Whoever `request` waits for, in its place, is ahead of us from now on.
+  void follow(WaiterId self, const grant::Request& request) {
     for (const grant::LockWant& want : request.locks) {
       const Obstacle found = obstacle(state_, want.name, now_);
       if (found.holder && *found.holder != request.holder) reach(*found.holder);
+      pass_on(want, self, request, state_.grants.lock_lines);
     }
     for (const grant::SlotWant& want : request.slots) {
+      pass_on(want, self, request, state_.grants.slot_lines);
       const auto [at, first] = visited_.emplace(&want.name, &request.holder);
       if (!first) {
         // All but one were reached already: he who asked then. It is his turn if another asks.
@@ -102,6 +106,15 @@ class Walk {
   const Holder* next() { return next_ < reached_.size() ? reached_[next_++] : nullptr; }
 
  private:
+  // Of a line only the first counts. Those between have their turn when they are first, and
+  // whoever may then go ahead of somebody is looked for again (core/grant_lines).
+  template <class Want, class Lines>
+  void pass_on(const Want& want, WaiterId self, const grant::Request& request, const Lines& lines) {
+    const auto place = grant::place_of(state_, want, request, self);
+    const grant::Waiter* ahead = grant::first_ahead(state_, lines, place, now_);
+    if (ahead && ahead->request.holder != request.holder) reach(ahead->request.holder);
+  }
+
   bool holds(const SemaphoreName& name, const Holder& holder) const {
     const semaphore::Slot* slot = state_.semaphores.slots.find({name, holder});
     return slot && (!is_over(slot->lease, state_.leases_from, now_) || names_process(slot->meta));
@@ -120,7 +133,7 @@ std::vector<WaiterId> waits_along(const State& state, Walk walk, Time now) {
   while (const Holder* holder = walk.next()) {
     each_wait(state, *holder, now, [&](WaiterId waiter, const grant::Request& request) {
       waits.push_back(waiter);
-      walk.follow(request);
+      walk.follow(waiter, request);
     });
   }
   std::ranges::sort(waits);
@@ -140,7 +153,7 @@ class Deadlock {
     const std::vector<const Holder*> first = explore();
     if (first.empty()) return std::nullopt;
     stick(request_.holder, nullptr);
-    if (within_) stick(*within_, nullptr);
+    for (const Holder& outer : within_) stick(outer, nullptr);
     spread();
     for (const grant::LockWant& want : request_.locks) {
       const Obstacle found = obstacle(state_, want.name, now_);
@@ -183,7 +196,7 @@ class Deadlock {
   }
 
   bool is_asker(const Holder& holder) const {
-    return holder == request_.holder || (within_ && holder == *within_);
+    return holder == request_.holder || std::ranges::find(within_, holder) != within_.end();
   }
 
   bool is_stuck(const Holder& holder) const {
@@ -287,7 +300,7 @@ class Deadlock {
 
   const State& state_;
   const grant::Request& request_;
-  const Holder* within_;
+  std::span<const Holder> within_;
   Time now_;
   std::map<const Holder*, Node, ByValue> nodes_;
   std::map<const SemaphoreName*, Pool, ByValue> pools_;
@@ -303,25 +316,18 @@ std::optional<std::vector<Holder>> would_deadlock(const State& state,
   return Deadlock(state, request, now).find();
 }
 
-bool waits_for(const State& state,
-               const grant::Request& waiting,
-               const grant::Request& other,
-               Time now) {
-  const Holder* within = grant::within_of(other);
+bool waits_for(const State& state, const Holder& waiting, const grant::Request& other, Time now) {
+  const std::span<const Holder> within = grant::within_of(other);
   Walk walk(state, now);
-  walk.follow(waiting);
+  const auto follow = [&](WaiterId waiter, const grant::Request& next) {
+    walk.follow(waiter, next);
+  };
+  each_wait(state, waiting, now, follow);
   while (const Holder* holder = walk.next()) {
-    if (*holder == other.holder || (within && *holder == *within)) return true;
-    each_wait(
-        state, *holder, now, [&](WaiterId, const grant::Request& next) { walk.follow(next); });
+    if (*holder == other.holder || std::ranges::find(within, *holder) != within.end()) return true;
+    each_wait(state, *holder, now, follow);
   }
   return false;
-}
-
-std::vector<WaiterId> waits_behind(const State& state, const grant::Request& waiting, Time now) {
-  Walk walk(state, now);
-  walk.follow(waiting);
-  return waits_along(state, std::move(walk), now);
 }
 
 std::vector<WaiterId> waits_behind(const State& state, const Holder& holder, Time now) {

@@ -13,9 +13,10 @@
 //     request ──wants──▶ lock ──held by──▶ holder ──waits in──▶ request ──▶ ...
 //                    └─▶ slot ──held by──▶ holders
 //
-// A wait counts for its holder and for the one it runs within: the parent is not done before the
-// child is. A lease that is over counts as over, whether or not a tick has settled it; one whose
-// process is being ended still stands in the way.
+// A wait counts for its holder and for all it runs within: the parent is not done before the child
+// is. Whoever stands behind another in a line waits for that one, too. A lease that is over counts
+// as over, whether or not a tick has settled it; one whose process is being ended still stands in
+// the way.
 //
 // Two questions are asked of it, and they differ in what a semaphore means:
 //
@@ -41,16 +42,12 @@ std::optional<std::vector<Holder>> would_deadlock(const State& state,
                                                   const grant::Request& request,
                                                   Time now);
 
-// Whether `waiting` waits, directly or through others, for the holder of `other` or for the one
-// that runs within.
-bool waits_for(const State& state,
-               const grant::Request& waiting,
-               const grant::Request& other,
-               Time now);
+// Whether `waiting` waits, directly or through others, for the holder of `other` or for one that
+// runs within.
+bool waits_for(const State& state, const Holder& waiting, const grant::Request& other, Time now);
 
-// The waits of all for whom `waiting`, or a holder, waits, directly or through others; of a
-// holder also its own. In the order in which they began.
-std::vector<WaiterId> waits_behind(const State& state, const grant::Request& waiting, Time now);
+// The waits of all for whom a holder waits, directly or through others, and its own. In the order
+// in which they began.
 std::vector<WaiterId> waits_behind(const State& state, const Holder& holder, Time now);
 
 }  // namespace reeve::wait_graph

@@ -172,16 +172,15 @@ TEST(WaitGraph, AVeryLongChainIsWalkedWithoutFear) {
   EXPECT_EQ(as<WouldDeadlock>(reply).cycle.size(), static_cast<std::size_t>(length));
 }
 
-TEST(WaitGraph, TheWaitsBehindARequestAreThoseOfAllItWaitsFor) {
+TEST(WaitGraph, TheWaitsBehindAHolderAreItsOwnAndThoseOfAllItWaitsFor) {
   Grants world;
   world.acquire(ana, "one");
   world.acquire(bo, "two");
   const Reply first = world.acquire(bo, "one", waiting);
   const Reply second = world.acquire(cy, "two", waiting);
 
-  const grant::Waiter& last = *world.state.grants.waiters.find(as<Waiting>(second).waiter);
-  EXPECT_EQ(wait_graph::waits_behind(world.state, last.request, world.stamp.now),
-            std::vector<WaiterId>{as<Waiting>(first).waiter});
+  EXPECT_EQ(wait_graph::waits_behind(world.state, cy, world.stamp.now),
+            (std::vector<WaiterId>{as<Waiting>(first).waiter, as<Waiting>(second).waiter}));
   EXPECT_EQ(wait_graph::waits_behind(world.state, ana, world.stamp.now), std::vector<WaiterId>{});
 }
 

@@ -12,17 +12,28 @@ void leave(Turn& turn, WaiterId waiter, Left left) {
   decision::leave(turn, waiter, left);
 }
 
+void came_back(Turn& turn, WaiterId waiter) {
+  queue::came_back(turn, waiter);
+  board::came_back(turn, waiter);
+  const grant::Waiter* waiting = turn.state().grants.waiters.find(waiter);
+  if (!waiting) return;
+  const Holder holder = waiting->request.holder;
+  grant::retry(turn, holder);
+}
+
 void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
   const State& state = turn.state();
   SessionId from;
   if (const grant::Waiter* found = state.grants.waiters.find(waiter)) {
     from = found->request.session;
     if (from == session) return;
-    turn.change().grants.waiters.edit(waiter)->request.session = session;
+    grant::move_to_session(turn, waiter, session);
   } else if (const queue::Taker* taker = state.queues.takers.find(waiter)) {
     from = taker->session;
     if (from == session) return;
-    turn.change().queues.takers.edit(waiter)->session = session;
+    queue::Taker& moved = *turn.change().queues.takers.edit(waiter);
+    if (moved.holder.session == from) moved.holder.session = session;
+    moved.session = session;
   } else if (const board::Waiter* runner = state.board.waiters.find(waiter)) {
     from = runner->session;
     if (from == session) return;
@@ -30,9 +41,9 @@ void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
   } else {
     return decision::move_to_session(turn, waiter, session);
   }
-  if (from) session::unbind(turn, from, session::WaiterPlace{waiter});
   if (session) session::bind(turn, session, session::WaiterPlace{waiter});
-  queue::came_back(turn, waiter);
+  if (from) session::unbind(turn, from, session::WaiterPlace{waiter});
+  came_back(turn, waiter);
 }
 
 }  // namespace reeve::waiting

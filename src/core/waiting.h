@@ -17,4 +17,7 @@ void leave(Turn& turn, WaiterId waiter, Left left);
 // The same request came again over another connection: its place goes with it.
 void move_to_session(Turn& turn, WaiterId waiter, SessionId session);
 
+// Whoever waits there is here again: the lines that stood still for it are served.
+void came_back(Turn& turn, WaiterId waiter);
+
 }  // namespace reeve::waiting

@@ -1,0 +1,222 @@
+#include "core/grant_testing.h"
+
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+// Fair lines that do not deadlock: who goes ahead of whom, and why.
+namespace reeve {
+namespace {
+
+using namespace reeve::testing;
+using grant::Granted;
+using grant::WouldDeadlock;
+using Names = std::vector<std::string>;
+
+TEST(GrantFairness, ThoseBehindTheFirstWaitForWhomHeWaits) {
+  Grants world;
+  world.acquire(ana, "x");
+  world.acquire(bo, Names{"x", "y"}, waiting);
+  world.acquire(cy, "y", waiting);
+
+  EXPECT_TRUE(is<Granted>(world.acquire(ana, "y", waiting)));
+}
+
+TEST(GrantFairness, ALineIsFollowedThroughOtherLines) {
+  // ana behind bo in y; bo waits for cy, who stands behind di in the line of free v; di for ana.
+  Grants world;
+  world.acquire(ana, "w");
+  world.acquire(cy, "x");
+  const Reply di_waits = world.acquire(di, Names{"w", "v"}, waiting);
+  const Reply bo_waits = world.acquire(bo, Names{"x", "y"}, waiting);
+  const Reply cy_waits = world.acquire(cy, "v", waiting);
+  const Reply ana_waits = world.acquire(ana, "y", waiting);
+
+  EXPECT_TRUE(is<Granted>(ana_waits));
+  world.release(ana, "y");
+  world.release(ana, "w");
+  EXPECT_TRUE(world.got<Granted>(di_waits));
+  world.release(di, "v");
+  EXPECT_TRUE(world.got<Granted>(cy_waits));
+  world.release(cy, "x");
+  EXPECT_TRUE(world.got<Granted>(bo_waits));
+}
+
+TEST(GrantFairness, WhoWaitsElsewhereLetsThoseGoAheadForWhomItWaits) {
+  Grants world;
+  world.acquire(ana, "x");
+  world.acquire(bo, "y");
+  const Reply first = world.acquire(cy, "x", waiting);
+  const Reply second = world.acquire(cy, "y", waiting);
+  const Reply ana_waits = world.acquire(ana, "y", waiting);
+
+  world.release(bo, "y");
+
+  EXPECT_TRUE(world.got<Granted>(ana_waits)) << "else ana would wait for cy and cy for ana";
+  world.release(ana, "y");
+  world.release(ana, "x");
+  EXPECT_TRUE(world.got<Granted>(first));
+  EXPECT_TRUE(world.got<Granted>(second));
+}
+
+TEST(GrantFairness, WhoGivesUpTheOtherWaitNeedNotLetAnybodyGoAhead) {
+  Grants world;
+  world.acquire(ana, "x");
+  world.acquire(bo, "y");
+  world.acquire(cy, "x", {.wait = 10s});
+  const Reply second = world.acquire(cy, "y", waiting);
+  const Reply ana_waits = world.acquire(ana, Names{"y", "z"}, waiting);
+  world.acquire(di, "z");
+  world.release(bo, "y");
+
+  world.beat(ana, "x", {});
+  world.pass(11s);
+
+  EXPECT_TRUE(world.got<Granted>(second) || world.got<Granted>(ana_waits));
+}
+
+TEST(GrantFairness, AnIncreaseGoesAheadOfAllWhoHaveNone) {
+  Grants world;
+  world.create("s", 2);
+  world.enter(ana, "s", 1);
+  world.enter(bo, "s", 1);
+  const Reply cy_waits = world.enter(cy, "s", 1, waiting);
+  const Reply bo_waits = world.enter(bo, "s", 2, waiting);
+
+  world.exit(ana, "s");
+
+  EXPECT_EQ(world.weight_of(bo, "s"), 2u);
+  EXPECT_TRUE(world.got<Granted>(bo_waits));
+  EXPECT_EQ(world.answer_to(cy_waits), nullptr);
+}
+
+TEST(GrantFairness, AWaitCountsForEverybodyItRunsWithin) {
+  // cy runs within bo, who runs within ana.
+  const Boxed<HolderMeta> deep(HolderMeta{"", "", "", std::nullopt, {bo, ana}});
+  Grants world;
+  world.acquire(ana, "g");
+  world.acquire(di, "a");
+  world.acquire(di, "g", waiting);
+
+  EXPECT_TRUE(is<WouldDeadlock>(world.acquire(cy, "a", {.wait = for_ever, .meta = deep})));
+  EXPECT_TRUE(is<WouldDeadlock>(world.acquire(cy, "g", {.wait = for_ever, .meta = deep})));
+}
+
+TEST(GrantFairness, TooManyHoldersAroundOneAreRefused) {
+  HolderMeta meta;
+  meta.within.assign(limits::pipelines_within + 1, ana);
+  Grants world;
+  const Reply reply = world.acquire(cy, "a", {.meta = Boxed<HolderMeta>(meta)});
+  EXPECT_EQ(as<Refused>(reply), (Refused{Why::OverLimit, "within"}));
+}
+
+// ── answers that found nobody ──
+
+TEST(GrantFairness, WhatCouldNotBeDeliveredGoesToTheNext) {
+  Grants world;
+  world.acquire(ana, "main");
+  const Reply bo_waits = world.acquire(bo, "main", waiting);
+  const Reply cy_waits = world.acquire(cy, "main", waiting);
+  world.release(ana, "main");
+  ASSERT_TRUE(world.got<Granted>(bo_waits));
+
+  world.input(Undelivered{default_project, "", *world.answer_to(bo_waits)});
+
+  EXPECT_TRUE(world.got<Granted>(cy_waits));
+  EXPECT_EQ(world.holder_of("main"), "cy");
+}
+
+TEST(GrantFairness, OnlyWhatWasNewIsTakenBack) {
+  Grants world;
+  world.create("s", 3);
+  world.acquire(ana, "mine");
+  world.acquire(bo, "other");
+  world.enter(ana, "s", 1);
+  world.enter(bo, "s", 2);
+  const Reply locks = world.acquire(ana, Names{"mine", "other"}, waiting);
+  const Reply slots = world.enter(ana, "s", 3, waiting);
+  world.release(bo, "other");
+  world.exit(bo, "s");
+  ASSERT_TRUE(world.got<Granted>(locks) && world.got<Granted>(slots));
+
+  world.input(Undelivered{default_project, "", *world.answer_to(locks)});
+  world.input(Undelivered{default_project, "", *world.answer_to(slots)});
+
+  EXPECT_EQ(world.holder_of("mine"), "ana");
+  EXPECT_EQ(world.holder_of("other"), "");
+  EXPECT_EQ(world.weight_of(ana, "s"), 1u);
+  EXPECT_EQ(world.in_use("s"), 1u);
+}
+
+TEST(GrantFairness, WhatWasGivenOnMeanwhileIsNotTakenBack) {
+  Grants world;
+  world.acquire(ana, "main");
+  const Reply bo_waits = world.acquire(bo, "main", waiting);
+  world.release(ana, "main");
+  world.release(bo, "main");
+  world.acquire(cy, "main");
+
+  world.input(Undelivered{default_project, "", *world.answer_to(bo_waits)});
+
+  EXPECT_EQ(world.holder_of("main"), "cy");
+  EXPECT_FALSE(world.last.changed);
+}
+
+// ── nobody waits for ever ──
+
+// Whatever was asked for and refused: as long as everybody who waits for nothing lets go of what
+// he has, everybody who waits gets his turn.
+RC_GTEST_PROP(GrantFairness, NobodyWaitsForEver, ()) {
+  const std::vector<Holder> people{ana, bo, cy, di, {default_project, "ed"}};
+  const Names locks{"u", "v", "w", "x"};
+  Grants world;
+  world.create("s", 2);
+  world.create("t", 3);
+  const auto one_of = [](int count) {
+    return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, count));
+  };
+  const int moves = *rc::gen::inRange(1, 40);
+  for (int i = 0; i < moves; ++i) {
+    const int number = *one_of(5);
+    const Holder who = people.at(static_cast<std::size_t>(number));
+    Terms terms = waiting;
+    const int outer = *one_of(8);
+    if (outer < number) terms.meta = inside(people.at(static_cast<std::size_t>(outer)));
+    Names names{locks.at(static_cast<std::size_t>(*one_of(4)))};
+    if (*one_of(2) == 0) names.push_back(locks.at(static_cast<std::size_t>(*one_of(4))));
+    const int move = *one_of(8);
+    RC_LOG() << who.name
+             << (move < 5   ? " wants "
+                 : move < 7 ? " enters "
+                            : " lets go of ")
+             << names.front() << (names.size() > 1 ? " and " + names.back() : "")
+             << (terms.meta ? " inside " + terms.meta->within.front().name : "") << '\n';
+    if (move < 5) {
+      world.acquire(who, names, terms);
+    } else if (move < 7) {
+      const std::uint32_t weight = 1 + static_cast<std::uint32_t>(*one_of(2));
+      world.enter(who, *one_of(2) == 0 ? "s" : "t", weight, terms);
+    } else {
+      world.release(who, names.front());
+    }
+  }
+  for (int round = 0; round < 200 && !world.state.grants.waiters.empty(); ++round) {
+    const std::uint64_t before = world.state.sequence;
+    for (const Holder& who : people) {
+      if (!grant::waits_of(world.state.grants, who).empty()) continue;
+      for (const std::string& name : locks) {
+        if (world.holder_of(name) == who.name) world.release(who, name);
+      }
+      for (const char* name : {"s", "t"}) {
+        if (world.weight_of(who, name) > 0) world.exit(who, name);
+      }
+    }
+    RC_ASSERT(world.state.sequence > before);
+  }
+  RC_ASSERT(world.state.grants.waiters.empty());
+  RC_ASSERT(!::testing::Test::HasFailure());
+}
+
+}  // namespace
+}  // namespace reeve
