@@ -136,12 +136,12 @@ std::uint64_t digest_of(const Command& command) {
   return digester.value();
 }
 
-std::uint64_t digest_of(const Applied& applied) {
+std::uint64_t digest_of(const Said& said) {
   Digester digester;
-  add(digester, applied.reply);
-  add(digester, applied.answers);
-  add(digester, applied.events);
-  add(digester, applied.effects);
+  add(digester, said.reply);
+  add(digester, said.answers);
+  add(digester, said.events);
+  add(digester, said.effects);
   return digester.value();
 }
 
