@@ -157,7 +157,7 @@ class Disk::Handle final : public journal::File {
       CHECK(offset % journal::block_size == 0 && bytes.size() % journal::block_size == 0);
       CHECK(reinterpret_cast<std::uintptr_t>(bytes.data()) % journal::block_size == 0);
     }
-    const Turn turn = begin("write");
+    const Turn turn = begin("write", true);
     if (turn.fault) {
       // In the middle of it: nobody knows how much was done.
       if (turn.fault != Fault::PowerLoss) {
@@ -196,7 +196,7 @@ class Disk::Handle final : public journal::File {
 
   Result<void> fill_with_zeroes(std::uint64_t size) override {
     CHECK(inode_->cached_size == 0);
-    const Turn turn = begin("fill");
+    const Turn turn = begin("fill", true);
     if (turn.fault) {
       const std::uint64_t part = disk_.random() % (size + 1);
       if (room_for(part)) grow(part);
@@ -210,8 +210,8 @@ class Disk::Handle final : public journal::File {
   }
 
  private:
-  Turn begin(std::string_view what) {
-    Turn turn = disk_.next(what, name_);
+  Turn begin(std::string_view what, bool takes_room = false) {
+    Turn turn = disk_.next(what, name_, takes_room);
     if (generation_ == disk_.generation_) return turn;
     return {.fault = {}, .error = Error{Error::Code::Io, name_ + " was opened before a crash"}};
   }
@@ -262,13 +262,13 @@ void Disk::strike(std::uint64_t nth, Fault fault) {
 
 void Disk::spare_us() { strike_at_ = 0; }
 
-Disk::Turn Disk::next(std::string_view what, const std::string& name) {
+Disk::Turn Disk::next(std::string_view what, const std::string& name, bool takes_room) {
   if (down_) return {.fault = {}, .error = Error{Error::Code::Io, "the machine is down"}};
   ++operations_;
   if (operations_ != strike_at_) return {};
   strike_at_ = 0;
   if (strike_ == Fault::PowerLoss || strike_ == Fault::Kill) down_ = strike_;
-  const bool full = strike_ == Fault::Enospc;
+  const bool full = strike_ == Fault::Enospc && takes_room;
   return {.fault = strike_,
           .error = Error{full ? Error::Code::Full : Error::Code::Io,
                          fmt::format("cannot {} {}: {}",
@@ -351,7 +351,7 @@ std::map<std::string, std::string> Disk::contents() const {
 
 Result<std::unique_ptr<journal::File>> Disk::create(const std::string& name, Access access) {
   CHECK(access != Access::Read);
-  const Turn turn = next("create", name);
+  const Turn turn = next("create", name, true);
   const bool halfway = turn.fault == Fault::Kill || turn.fault == Fault::PowerLoss;
   if (turn.error && !(halfway && coin())) return fail(*turn.error);
   auto inode = std::make_shared<Inode>();
@@ -369,7 +369,7 @@ Result<std::unique_ptr<journal::File>> Disk::open(const std::string& name, Acces
 }
 
 Result<void> Disk::rename(const std::string& from, const std::string& to) {
-  const Turn turn = next("rename", from);
+  const Turn turn = next("rename", from, true);
   const bool halfway = turn.fault == Fault::Kill || turn.fault == Fault::PowerLoss;
   if (turn.error && !(halfway && coin())) return fail(*turn.error);
   const auto found = cached_.find(from);

@@ -35,7 +35,7 @@ class Disk final : public journal::Files {
     PowerLoss,  // the operation and all after it fail, until restart()
     Kill,       // likewise, but the page cache stays
     Eio,        // this one operation fails
-    Enospc,
+    Enospc,     // likewise, if it is one that takes room; else the same as Eio
   };
 
   // The fault strikes at the n-th operation from now on (1 is the next one). Every call through
@@ -91,7 +91,7 @@ class Disk final : public journal::Files {
     std::optional<Fault> fault;
     std::optional<Error> error;  // set with a fault, and when everything is over already
   };
-  Turn next(std::string_view what, const std::string& name);
+  Turn next(std::string_view what, const std::string& name, bool takes_room = false);
   void take(Step step);
   static void apply(const Step& step, Directory& directory);
   void lose_power();

@@ -133,15 +133,16 @@ Result<void> FileJournal::make_spare() {
     if (spare_ != Spare::Missing) return {};
     size = segment_size_for(std::min(2 * segments_.back().size, options_.largest_segment), 1);
   }
-  const std::string made = unfinished(spare_name);
-  if (Result<void> zeroes = make_zeroes(files_, made, size); !zeroes) {
+  const std::string name = unfinished(spare_name);
+  Result<void> made = make_zeroes(files_, name, size);
+  if (made) made = files_.rename(name, spare_name);
+  if (!made) {
+    if (made.error().code != Error::Code::Full) return made;
     // What is left of it would stand in the way of everybody else.
-    if (zeroes.error().code != Error::Code::Full) return zeroes;
-    const Result<void> removed = files_.remove(made);
+    const Result<void> removed = files_.remove(name);
     if (!removed && removed.error().code != Error::Code::NotFound) return removed;
-    return zeroes;
+    return made;
   }
-  if (Result<void> renamed = files_.rename(made, spare_name); !renamed) return renamed;
   if (Result<void> synced = files_.sync_directory(); !synced) return synced;
   const std::scoped_lock lock(mutex_);
   spare_ = Spare::Ready;
@@ -278,24 +279,32 @@ Result<void> FileJournal::truncate(Sequence passed) {
   return {};
 }
 
+// Older snapshots first, and for good: one that came back after a crash without its segments, or
+// with some of them, would be a base that leads nowhere.
 Result<void> FileJournal::truncate_to(Sequence base) {
-  std::vector<std::string> doomed;
+  std::vector<std::string> snapshots;
+  std::vector<std::string> segments;
   {
     const std::scoped_lock lock(mutex_);
     for (SnapshotFileInfo& snapshot : snapshots_) {
-      if (snapshot.sequence < base) doomed.push_back(snapshot_name(snapshot.sequence));
+      if (snapshot.sequence < base) snapshots.push_back(snapshot_name(snapshot.sequence));
       snapshot.verified |= snapshot.sequence == base;
     }
     std::erase_if(snapshots_, [&](const SnapshotFileInfo& it) { return it.sequence < base; });
     // A segment is needed as long as the next one begins after what comes after the base.
     while (segments_.size() > 1 && segments_[1].first_sequence <= base + 1) {
-      doomed.push_back(segment_name(segments_[0].number));
+      segments.push_back(segment_name(segments_[0].number));
       segments_.erase(segments_.begin());
     }
   }
-  for (const std::string& name : doomed) {
-    const Result<void> removed = files_.remove(name);
-    if (!removed && removed.error().code != Error::Code::NotFound) return removed;
+  for (const std::string& name : snapshots) {
+    if (Result<void> removed = files_.remove(name); !removed) return removed;
+  }
+  if (!snapshots.empty()) {
+    if (Result<void> synced = files_.sync_directory(); !synced) return synced;
+  }
+  for (const std::string& name : segments) {
+    if (Result<void> removed = files_.remove(name); !removed) return removed;
   }
   return {};
 }

@@ -41,6 +41,11 @@ std::unexpected<Error> failed(int error, std::string what) {
   return fail(code, fmt::format("{}: {}", std::move(what), error_text(error)));
 }
 
+// Why does not matter: nobody may go on as if there were only too little room.
+std::unexpected<Error> sync_failed(int error, std::string_view path) {
+  return fail(Error::Code::Io, fmt::format("cannot sync {}: {}", path, error_text(error)));
+}
+
 class RealFile final : public File {
  public:
   RealFile(int descriptor, std::string path, bool direct)
@@ -66,7 +71,7 @@ class RealFile final : public File {
   Result<void> sync() override {
     if (direct_) return {};
     if (::fdatasync(descriptor_) == 0) return {};
-    return failed(errno, fmt::format("cannot sync {}", path_));
+    return sync_failed(errno, path_);
   }
 
   Result<std::size_t> read(std::uint64_t offset, std::span<char> buffer) override {
@@ -209,7 +214,7 @@ Result<std::vector<std::string>> RealFiles::list() {
 
 Result<void> RealFiles::sync_directory() {
   if (::fsync(directory_) == 0) return {};
-  return failed(errno, fmt::format("cannot sync the directory {}", path_));
+  return sync_failed(errno, path_);
 }
 
 Result<std::uint64_t> RealFiles::free_space() {

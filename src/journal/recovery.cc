@@ -36,7 +36,7 @@ class FileRecovery final : public Recovery {
   Result<void> replay_segment(std::size_t index, const GroupVisitor& visitor);
   Result<void> check_promises();
   Result<SegmentWriter> new_segment();
-  Result<std::string> zeroes_for(SegmentHeader& header);
+  Result<std::string> zeroes_for(SegmentHeader& header, bool records);
   Result<void> tidy_up(const SegmentHeader& first_kept);
   Result<void> check_journal(const JournalId& id, const std::string& name);
   void note(std::string sentence) { findings_.notes.push_back(std::move(sentence)); }
@@ -318,7 +318,7 @@ Result<SegmentWriter> FileRecovery::new_segment() {
   }
   header.size = segment_size_for(options_.first_segment, group_size(again));
 
-  const Result<std::string> made = zeroes_for(header);
+  const Result<std::string> made = zeroes_for(header, !again.empty());
   if (!made) return fail(made.error());
   Result<std::unique_ptr<File>> file = files_.open(*made, Access::Commit);
   if (!file) return fail(file.error());
@@ -337,10 +337,12 @@ Result<SegmentWriter> FileRecovery::new_segment() {
   return writer;
 }
 
-// The name of a file of zeroes. The spare one will do, and is there when the disk is full; whatever
-// its first block holds is written over.
-Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header) {
-  if (listing_.spare) {
+// The name of a file of zeroes. The spare one will do, if only a header is written to it before it
+// has its name as a segment: whatever is in its first block is written over at the next start. But
+// records that are written again must not be left in it by a crash, to be found one day behind
+// another header; for those its room is taken only if there is no other.
+Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header, bool records) {
+  if (listing_.spare && !records) {
     const Result<std::unique_ptr<File>> spare = files_.open(spare_name, Access::Read);
     if (!spare) return fail(spare.error());
     const Result<std::uint64_t> size = (*spare)->size();
@@ -352,9 +354,13 @@ Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header) {
     }
   }
   made_ = unfinished(segment_name(header.number));
-  if (Result<void> zeroes = make_zeroes(files_, made_, header.size); !zeroes) {
-    return fail(zeroes.error());
+  Result<void> zeroes = make_zeroes(files_, made_, header.size);
+  if (!zeroes && zeroes.error().code == Error::Code::Full && listing_.spare) {
+    if (Result<void> removed = files_.remove(spare_name); !removed) return fail(removed.error());
+    listing_.spare = false;
+    zeroes = make_zeroes(files_, made_, header.size);
   }
+  if (!zeroes) return fail(zeroes.error());
   return made_;
 }
 
