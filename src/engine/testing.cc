@@ -7,6 +7,14 @@
 
 namespace reeve::engine::testing {
 
+Command hook_on_green() {
+  definition::Set set;
+  set.hash = "one";
+  set.root = "/home/ana/shop";
+  set.hooks.push_back({"ci:green", "make deploy"});
+  return definition::Load{default_project, Boxed<definition::Set>(std::move(set))};
+}
+
 House::House(MemoryDisk& disk, bool with_history) : disk_(disk), with_history_(with_history) {}
 House::~House() = default;
 

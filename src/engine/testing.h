@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/grant_testing.h"
 #include "core/testing.h"
 #include "engine/engine.h"
 #include "engine/recovery.h"
@@ -21,6 +22,31 @@ namespace reeve::engine::testing {
 using namespace std::chrono_literals;
 using reeve::testing::as;
 using reeve::testing::is;
+
+// ── Words ──
+
+inline Command take_lock(const Holder& holder,
+                         const std::string& name,
+                         const reeve::testing::Terms& terms = {}) {
+  return lock::Acquire{{reeve::testing::lock_named(name)},
+                       holder,
+                       terms.meta,
+                       terms.timeout,
+                       terms.max_hold,
+                       terms.wait};
+}
+inline Command give_lock(const Holder& holder, const std::string& name) {
+  return lock::Release{reeve::testing::lock_named(name), holder, std::nullopt};
+}
+inline Command look_at_lock(const std::string& name) {
+  return lock::Check{reeve::testing::lock_named(name), Token{1}};
+}
+inline Command emit(const std::string& name = "ci:green") { return EmitCustom{name, {}}; }
+
+// From now on every `ci:green` runs a shell program: one effect.
+Command hook_on_green();
+
+// ── The disk ──
 
 // What survives a crash: whole groups, and snapshots that were finished. Faults on request.
 struct MemoryDisk {
