@@ -194,8 +194,8 @@ Deadlines Engine::next_wake() const {
     // Nothing is settled meanwhile, but whoever does not look now and then counts as late.
     next.wall.reset();
     const Time look = last_look_.now + limits::late / 2;
-    next.engine = next.engine ? std::min(observing_until_, std::max(*next.engine, look))
-                              : observing_until_;
+    next.engine =
+        next.engine ? std::min(observing_until_, std::max(*next.engine, look)) : observing_until_;
   }
   if (const std::optional<Time> look = projectors_.next_look()) {
     next.engine = next.engine ? std::min(*next.engine, *look) : *look;
@@ -280,7 +280,7 @@ void Engine::leave_laggards(Stamp stamp) {
   for (const Gap& gap : projectors_.leave_laggards(stamp.now)) {
     Request request{.project = shared_project};
     request.command =
-        EmitCustom{gap.projector + ":gap",
+        EmitCustom{"projector:" + gap.projector + ":gap",
                    {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
     input(std::move(request), stamp);
   }

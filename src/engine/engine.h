@@ -151,8 +151,8 @@ class Engine {
   struct Pending {
     Sequence after = 0;  // leaves when this is durable
     Ticket ticket = {};
-    std::optional<Said> said = {};  // none: it came after the end
-    std::optional<EffectId> ended = {};  // makes room for the next effect
+    std::optional<Said> said = {};          // none: it came after the end
+    std::optional<EffectId> ended = {};     // makes room for the next effect
     std::optional<Snapshot> snapshot = {};  // of a query, or without a ticket of a checkpoint
   };
 

@@ -17,17 +17,16 @@ using reeve::testing::waiting;
 using reeve::testing::with_process;
 using Names = std::vector<std::string>;
 
-struct InAHouse : ::testing::Test {
+struct TheEngine : ::testing::Test {
   MemoryDisk disk;
   House house{disk};
 
-  InAHouse() { house.start(); }
+  TheEngine() { house.start(); }
 };
-using Engine_ = InAHouse;
 
 // ── Nothing leaves before it is durable ──
 
-TEST_F(Engine_, AReplyLeavesWhenItsInputIsDurable) {
+TEST_F(TheEngine, AReplyLeavesWhenItsInputIsDurable) {
   const Ticket ticket = house.ask(take_lock(ana, "main"));
   house.engine().deliver();
   EXPECT_FALSE(house.reply_to(ticket));
@@ -38,7 +37,7 @@ TEST_F(Engine_, AReplyLeavesWhenItsInputIsDurable) {
   EXPECT_EQ(house.reply_to(ticket)->sequence, 2U);  // the first was the start itself
 }
 
-TEST_F(Engine_, WhatChangedNothingTakesNoSequenceAndWaitsForWhatItWasJudgedAfter) {
+TEST_F(TheEngine, WhatChangedNothingTakesNoSequenceAndWaitsForWhatItWasJudgedAfter) {
   house.ask(take_lock(ana, "main"));
   const Ticket busy = house.ask(take_lock(bo, "main"));
   house.engine().deliver();
@@ -53,7 +52,7 @@ TEST_F(Engine_, WhatChangedNothingTakesNoSequenceAndWaitsForWhatItWasJudgedAfter
   EXPECT_TRUE(house.reply_to(again));
 }
 
-TEST_F(Engine_, TheNextBatchIsDecidedWhileTheLastIsOnItsWay) {
+TEST_F(TheEngine, TheNextBatchIsDecidedWhileTheLastIsOnItsWay) {
   const Ticket first = house.ask(take_lock(ana, "one"));
   std::optional<Batch> batch = house.engine().take_batch();
   ASSERT_TRUE(batch);
@@ -77,7 +76,7 @@ TEST_F(Engine_, TheNextBatchIsDecidedWhileTheLastIsOnItsWay) {
   EXPECT_TRUE(house.engine().is_idle());
 }
 
-TEST_F(Engine_, EventsAndEffectsLeaveWithTheirCause) {
+TEST_F(TheEngine, EventsAndEffectsLeaveWithTheirCause) {
   house.get(hook_on_green());
   house.ask(emit());
   house.engine().deliver();
@@ -89,7 +88,7 @@ TEST_F(Engine_, EventsAndEffectsLeaveWithTheirCause) {
   EXPECT_EQ(house.started.at(0).id, (EffectId{3, 0}));
 }
 
-TEST_F(Engine_, AnAnswerComesWithTheInputThatGaveIt) {
+TEST_F(TheEngine, AnAnswerComesWithTheInputThatGaveIt) {
   house.get(take_lock(ana, "main"));
   const Reply place = house.get(take_lock(bo, "main", waiting));
   ASSERT_TRUE(is<Waiting>(place));
@@ -102,7 +101,7 @@ TEST_F(Engine_, AnAnswerComesWithTheInputThatGaveIt) {
   EXPECT_TRUE(is<grant::Granted>(house.answers.at(0).second));
 }
 
-TEST_F(Engine_, AQueryIsAnsweredWhenAllItContainsIsDurable) {
+TEST_F(TheEngine, AQueryIsAnsweredWhenAllItContainsIsDurable) {
   house.ask(take_lock(ana, "main"));
   const Ticket ticket = house.query();
   const State asked = house.engine().state();
@@ -115,7 +114,7 @@ TEST_F(Engine_, AQueryIsAnsweredWhenAllItContainsIsDurable) {
   EXPECT_EQ(house.seen.at(0), asked);
 }
 
-TEST_F(Engine_, FollowersAreToldThatThereIsNews) {
+TEST_F(TheEngine, FollowersAreToldThatThereIsNews) {
   const int before = house.news_count;
   house.get(look_at_lock("main"));
   EXPECT_EQ(house.news_count, before);
@@ -125,7 +124,7 @@ TEST_F(Engine_, FollowersAreToldThatThereIsNews) {
 
 // ── The first failure is the last ──
 
-TEST_F(Engine_, AfterAFailedCommitNothingIsAcknowledged) {
+TEST_F(TheEngine, AfterAFailedCommitNothingIsAcknowledged) {
   house.get(hook_on_green());
   const Error broken{Error::Code::Io, "the disk is broken"};
   disk.fails = broken;
@@ -140,7 +139,8 @@ TEST_F(Engine_, AfterAFailedCommitNothingIsAcknowledged) {
   house.engine().deliver();
 
   std::vector<std::pair<Ticket, Error>> all;
-  for (const Ticket ticket : {open, unchanged, query, late, later}) all.emplace_back(ticket, broken);
+  for (const Ticket ticket : {open, unchanged, query, late, later})
+    all.emplace_back(ticket, broken);
   EXPECT_EQ(house.refusals, all);
   EXPECT_TRUE(house.started.empty());
   EXPECT_FALSE(house.engine().wants_input());
@@ -150,7 +150,7 @@ TEST_F(Engine_, AfterAFailedCommitNothingIsAcknowledged) {
   EXPECT_EQ(house.engine().next_wake(), Deadlines{});
 }
 
-TEST_F(Engine_, WhatWasDurableBeforeTheFailureIsStillSaid) {
+TEST_F(TheEngine, WhatWasDurableBeforeTheFailureIsStillSaid) {
   const Ticket durable = house.ask(take_lock(ana, "one"));
   ASSERT_TRUE(house.commit());
   disk.fails = Error{Error::Code::Io, "the disk is broken"};
@@ -164,7 +164,7 @@ TEST_F(Engine_, WhatWasDurableBeforeTheFailureIsStillSaid) {
 
 // ── Bounds ──
 
-TEST_F(Engine_, NoMoreIsReadThanCanBeMadeDurable) {
+TEST_F(TheEngine, NoMoreIsReadThanCanBeMadeDurable) {
   const std::string large(1'000'000, 'x');
   int asked = 0;
   while (house.engine().wants_input() && asked < 1000) {
@@ -179,19 +179,20 @@ TEST_F(Engine_, NoMoreIsReadThanCanBeMadeDurable) {
   EXPECT_TRUE(house.engine().wants_input());
 }
 
-TEST_F(Engine_, WithoutRoomNewWorkIsRefusedAndTheRestGoesOn) {
+TEST_F(TheEngine, WithoutRoomNewWorkIsRefusedAndTheRestGoesOn) {
   house.get(take_lock(ana, "main"), {}, "key");
   disk.room = journal::Room::FinishingOnly;
   house.settle();
   EXPECT_EQ(as<Refused>(house.get(take_lock(ana, "other"))), (Refused{Why::Full, "disk"}));
-  EXPECT_TRUE(is<grant::Granted>(house.get(take_lock(ana, "main"), {}, "key")));  // the first answer
+  EXPECT_TRUE(
+      is<grant::Granted>(house.get(take_lock(ana, "main"), {}, "key")));  // the first answer
   EXPECT_TRUE(is<lock::Released>(house.get(give_lock(ana, "main"))));
   disk.room = journal::Room::Plenty;
   house.settle();
   EXPECT_TRUE(is<grant::Granted>(house.get(take_lock(ana, "other"))));
 }
 
-TEST_F(Engine_, AFullStateRefusesNewWorkToo) {
+TEST_F(TheEngine, AFullStateRefusesNewWorkToo) {
   house.get(take_lock(ana, "main"));
   house.checkpoint();
   EXPECT_FALSE(house.engine().is_full());
@@ -210,7 +211,7 @@ TEST_F(Engine_, AFullStateRefusesNewWorkToo) {
 
 // ── Effects ──
 
-TEST_F(Engine_, NoMoreThanSixtyFourEffectsRunAtATime) {
+TEST_F(TheEngine, NoMoreThanSixtyFourEffectsRunAtATime) {
   house.get(hook_on_green());
   for (int i = 0; i < 70; ++i) house.ask(emit());
   house.settle();
@@ -225,7 +226,7 @@ TEST_F(Engine_, NoMoreThanSixtyFourEffectsRunAtATime) {
   EXPECT_EQ(house.started.size(), limits::running_effects + 1);
 }
 
-TEST_F(Engine_, ProcessesThatHoldSomethingAreWatched) {
+TEST_F(TheEngine, ProcessesThatHoldSomethingAreWatched) {
   house.get(take_lock(ana, "one", {.meta = with_process(1)}));
   house.get(take_lock(ana, "two", {.meta = with_process(1)}));
   house.get(take_lock(bo, "three", {.meta = with_process(2)}));
@@ -240,7 +241,7 @@ TEST_F(Engine_, ProcessesThatHoldSomethingAreWatched) {
 
 // ── Time ──
 
-TEST_F(Engine_, DeadlinesAreKeptToTheMillisecondAndNeverEarly) {
+TEST_F(TheEngine, DeadlinesAreKeptToTheMillisecondAndNeverEarly) {
   house.get(take_lock(ana, "main"));
   const Reply place = house.get(take_lock(bo, "main", waiting));
   const Time due = house.stamp.now + 60s + 1ms;
@@ -253,7 +254,7 @@ TEST_F(Engine_, DeadlinesAreKeptToTheMillisecondAndNeverEarly) {
   EXPECT_EQ(house.answers.at(0).first, as<Waiting>(place).waiter);
 }
 
-TEST_F(Engine_, WhoWasLateForADeadlineCountsLeasesFromNow) {
+TEST_F(TheEngine, WhoWasLateForADeadlineCountsLeasesFromNow) {
   house.get(take_lock(ana, "main"));
   house.get(take_lock(bo, "main", waiting));
   house.stamp.now += 61s + 2ms;  // nobody looked
@@ -267,7 +268,7 @@ TEST_F(Engine_, WhoWasLateForADeadlineCountsLeasesFromNow) {
   EXPECT_EQ(house.answers.size(), 1U);
 }
 
-TEST_F(Engine_, ASecondIsNotYetLate) {
+TEST_F(TheEngine, ASecondIsNotYetLate) {
   house.get(take_lock(ana, "main"));
   house.get(take_lock(bo, "main", waiting));
   house.stamp.now += 61s + 1ms;
@@ -276,15 +277,14 @@ TEST_F(Engine_, ASecondIsNotYetLate) {
   EXPECT_EQ(house.answers.size(), 1U);
 }
 
-TEST_F(Engine_, AHeartbeatThatWaitedOutAStallCounts) {
-  const Token token =
-      as<grant::Granted>(house.get(take_lock(ana, "main"))).given.at(0).token;
+TEST_F(TheEngine, AHeartbeatThatWaitedOutAStallCounts) {
+  const Token token = as<grant::Granted>(house.get(take_lock(ana, "main"))).given.at(0).token;
   house.stamp.now += 10min;
   const lock::Heartbeat beat{reeve::testing::lock_named("main"), ana, token};
   EXPECT_TRUE(is<lock::Alive>(house.get(beat)));
 }
 
-TEST_F(Engine_, WhatIsDueMayTakeLongWithoutAnybodyBeingLate) {
+TEST_F(TheEngine, WhatIsDueMayTakeLongWithoutAnybodyBeingLate) {
   house.get(take_lock(ana, "main"));
   house.get(take_lock(bo, "main", waiting));
   house.stamp.now += 60s + 500ms;
@@ -293,18 +293,18 @@ TEST_F(Engine_, WhatIsDueMayTakeLongWithoutAnybodyBeingLate) {
   EXPECT_EQ(house.answers.size(), 1U);
 }
 
-TEST_F(Engine_, SaysThatTheMachineSleptAndThatTheClockWasSet) {
+TEST_F(TheEngine, SaysThatTheMachineSleptAndThatTheClockWasSet) {
   house.get(take_lock(ana, "main"));
   house.stamp.now += 10min;
   house.engine().look({house.stamp, true, 1h});
   house.settle();
   EXPECT_EQ(house.event_names(),
-            (Names{"system:ready", "lock:acquired", "system:suspended", "system:clock_stepped"}));
+            (Names{"system:ready", "lock:acquired", "system:suspended", "system:clock-stepped"}));
 }
 
 // ── Sessions ──
 
-TEST_F(Engine_, TheEndOfASessionFreesWhatIsBoundToIt) {
+TEST_F(TheEngine, TheEndOfASessionFreesWhatIsBoundToIt) {
   house.get(take_lock(bound(ana, 7), "main"), SessionId{7});
   const std::size_t records = disk.records.size();
   house.engine().session_ended(SessionId{8}, house.stamp);  // nothing bound: no record
@@ -317,7 +317,7 @@ TEST_F(Engine_, TheEndOfASessionFreesWhatIsBoundToIt) {
 
 // ── Checkpoints and projectors ──
 
-TEST_F(Engine_, ACheckpointIsHandedOutWhenAllItContainsIsDurable) {
+TEST_F(TheEngine, ACheckpointIsHandedOutWhenAllItContainsIsDurable) {
   house.ask(take_lock(ana, "main"));
   house.engine().checkpoint();
   house.ask(take_lock(ana, "other"));
@@ -336,14 +336,14 @@ TEST_F(Engine_, ACheckpointIsHandedOutWhenAllItContainsIsDurable) {
   EXPECT_TRUE(house.engine().wants_stop());
 }
 
-TEST_F(Engine_, AStateThatIsInACheckpointNeedsNoOther) {
+TEST_F(TheEngine, AStateThatIsInACheckpointNeedsNoOther) {
   house.get(take_lock(ana, "main"));
   house.checkpoint();
   house.engine().checkpoint();
   EXPECT_FALSE(house.engine().is_checkpointing());
 }
 
-TEST_F(Engine_, TheSizeOfTheStateIsThatOfTheLastCheckpointAndWhatCameSince) {
+TEST_F(TheEngine, TheSizeOfTheStateIsThatOfTheLastCheckpointAndWhatCameSince) {
   const std::uint64_t before = house.engine().state_bytes();
   house.get(EmitCustom{"ci:green", {{"log", std::string(5000, 'x')}}});
   EXPECT_GT(house.engine().state_bytes(), before + 5000);
@@ -389,7 +389,7 @@ TEST_F(EngineWithHistory, AProjectorTooFarBehindIsLeftAndItsGapRecorded) {
   house.pass(1ms);
   EXPECT_EQ(house.event_names().back(), "lock:stale");
   const Names names = house.event_names();
-  EXPECT_EQ(std::ranges::count(names, "history:gap"), 1);
+  EXPECT_EQ(std::ranges::count(names, "projector:gap"), 1);
   EXPECT_EQ(house.projected.size(), seen);
   house.checkpoint();
   EXPECT_NE(disk.truncated, 0U);

@@ -116,9 +116,8 @@ static_assert(NewWork::size + GoesOn::size == Words<CommandSum>::value,
 
 template <class... All>
 void expect_all(List<All...>, bool expected) {
-  (static_cast<void>([&] {
-     EXPECT_EQ(is_new_work(Command(All{})), expected) << __PRETTY_FUNCTION__;
-   }()),
+  (static_cast<void>(
+       [&] { EXPECT_EQ(is_new_work(Command(All{})), expected) << __PRETTY_FUNCTION__; }()),
    ...);
 }
 

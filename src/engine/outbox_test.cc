@@ -13,7 +13,20 @@ constexpr PipelineId pipeline{1};
 constexpr PipelineId other_pipeline{2};
 
 EffectId id(std::uint64_t sequence) { return {sequence, 0}; }
-Outer shell(PipelineId of = {}) { return Shell{.text = "true", .pipeline = of}; }
+template <class Effect>
+Outer of_pipeline(PipelineId of) {
+  Effect effect;
+  effect.pipeline = of;
+  return effect;
+}
+template <class Effect>
+Outer of_work(WorkId work) {
+  Effect effect;
+  effect.work = work;
+  return effect;
+}
+
+Outer shell(PipelineId of = {}) { return of_pipeline<Shell>(of); }
 Outer kill(EffectId run) { return Kill{run}; }
 
 struct EngineOutbox : ::testing::Test {
@@ -80,16 +93,16 @@ TEST_F(EngineOutbox, AKillWaitsForNobodyAndThoseAfterItWait) {
 
 TEST_F(EngineOutbox, OfAnAgentKillObservedThenSpawn) {
   add(1, Kill{WorkId{7}});
-  add(2, Spawn{.work = WorkId{7}});
-  add(3, Send{.work = WorkId{8}});
+  add(2, of_work<Spawn>(WorkId{7}));
+  add(3, of_work<Send>(WorkId{8}));
   EXPECT_EQ(outbox.take_ready(), (Ids{id(1), id(3)}));
   outbox.ended(id(1));
   EXPECT_EQ(outbox.take_ready(), (Ids{id(2)}));
 }
 
 TEST_F(EngineOutbox, WorktreesAndMergesOfOneRepositoryTakeTurns) {
-  add(1, WorktreeAdd{.pipeline = pipeline});
-  add(2, Merge{.pipeline = other_pipeline});
+  add(1, of_pipeline<WorktreeAdd>(pipeline));
+  add(2, of_pipeline<Merge>(other_pipeline));
   EXPECT_EQ(outbox.take_ready(), (Ids{id(1)}));
   outbox.ended(id(1));
   EXPECT_EQ(outbox.take_ready(), (Ids{id(2)}));

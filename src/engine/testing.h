@@ -7,6 +7,7 @@
 #include "journal/journal.h"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -84,8 +85,11 @@ struct Replied {
 
 class House final : public Hands, public Listener, public Projector {
  public:
+  using Open = std::function<Result<std::unique_ptr<journal::Recovery>>()>;
+
   // Nothing is there yet, or what the last crash left.
   explicit House(MemoryDisk& disk, bool with_history = false);
+  explicit House(Open open, bool with_history = false);
   ~House() override;
 
   // The daemon starts, so many seconds after the stamp; afterwards begin() is durable.
@@ -93,6 +97,7 @@ class House final : public Hands, public Listener, public Projector {
   void start_without_commit();
   void crash();  // what is not on disk is gone
 
+  Result<std::unique_ptr<journal::Recovery>> open() const { return open_(); }
   Engine& engine() { return *engine_; }
   journal::Journal& journal() { return *journal_; }
 
@@ -141,7 +146,7 @@ class House final : public Hands, public Listener, public Projector {
   void reached(Sequence sequence) override;
 
  private:
-  MemoryDisk& disk_;
+  Open open_;
   bool with_history_;
   std::unique_ptr<journal::Recovery> recovery_;
   std::unique_ptr<journal::Journal> journal_;
