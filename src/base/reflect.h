@@ -224,12 +224,22 @@ struct Of<PersistentMap<Key, Value>> {
     as<Self>(self) = std::move(map);
     return Loaded::All;
   }
+  static Loaded add(void* self, EntrySource& source) {
+    Key key = Blank<Key>::make();
+    Value value = Blank<Value>::make();
+    if (!source.next(&key, &value)) return Loaded::Stopped;
+    if (as<Self>(self).contains(key)) return Loaded::OutOfOrder;
+    as<Self>(self).set(key, std::move(value));
+    return Loaded::All;
+  }
 
   static constexpr Shape shape() {
     constexpr MapOperations operations{
         .size = [](const void* self) { return as<Self>(self).size(); },
         .visit = visit,
         .load = load,
+        .clear = [](void* self) { as<Self>(self) = Self(); },
+        .add = add,
     };
     return {.kind = Kind::Map,
             .key = &Reflected<Key>::shape,
@@ -256,12 +266,19 @@ struct Of<PersistentSet<Key>> {
     as<Self>(self) = std::move(set);
     return Loaded::All;
   }
+  static Loaded add(void* self, EntrySource& source) {
+    Key key = Blank<Key>::make();
+    if (!source.next(&key, nullptr)) return Loaded::Stopped;
+    return as<Self>(self).insert(key) ? Loaded::All : Loaded::OutOfOrder;
+  }
 
   static constexpr Shape shape() {
     constexpr MapOperations operations{
         .size = [](const void* self) { return as<Self>(self).size(); },
         .visit = visit,
         .load = load,
+        .clear = [](void* self) { as<Self>(self) = Self(); },
+        .add = add,
     };
     return {.kind = Kind::Set, .key = &Reflected<Key>::shape, .operations = {.map = operations}};
   }

@@ -105,6 +105,9 @@ struct MapOperations {
   void (*visit)(const void* map, EntryVisitor& visitor);
   // Replaces the contents by `count` entries, which must come in ascending order.
   Loaded (*load)(void* map, std::size_t count, EntrySource& source);
+  void (*clear)(void* map);
+  // One more entry, wherever it belongs; OutOfOrder if its key is there already.
+  Loaded (*add)(void* map, EntrySource& source);
 };
 
 union Operations {

@@ -205,8 +205,8 @@ void append_value(ByteBuffer& to, const Shape& shape, const void* value) {
   }
 }
 
-bool stream_value(const Shape& shape, const void* value, std::size_t chunk, ByteSink& sink) {
-  ByteBuffer buffer;
+bool stream_value(
+    ByteBuffer& buffer, const Shape& shape, const void* value, std::size_t chunk, ByteSink& sink) {
   if (shape.kind == Kind::Struct) {
     for (const Field& field : shape.fields) {
       if (!stream(buffer, *field.shape, at(value, field.offset), chunk, sink)) return false;
@@ -214,7 +214,7 @@ bool stream_value(const Shape& shape, const void* value, std::size_t chunk, Byte
   } else if (!stream(buffer, shape, value, chunk, sink)) {
     return false;
   }
-  return buffer.size() == 0 || sink.take(buffer);
+  return sink.take(buffer);
 }
 
 }  // namespace reeve

@@ -65,6 +65,11 @@ class ByteBuffer {
     size_ += static_cast<std::size_t>(content - begin) + text.size();
   }
 
+  void raw(std::string_view text) {
+    std::memcpy(room(text.size() + 1), text.data(), text.size());
+    size_ += text.size();
+  }
+
   // Puts the number of bytes that were written since the buffer had `from` in front of them.
   void put_size_before(std::size_t from);
 
@@ -83,7 +88,8 @@ class ByteBuffer {
 
 void append_value(ByteBuffer& to, const Shape& shape, const void* value);
 
-// Takes the bytes in the buffer and clears it; false: no more of them are wanted.
+// Takes the bytes in the buffer and leaves in it what is to stand before those that follow. False:
+// no more are wanted.
 class ByteSink {
  public:
   virtual bool take(ByteBuffer& buffer) = 0;
@@ -96,6 +102,7 @@ class ByteSink {
 // that is `chunk` or more, always between two entries of a map or set that is a field of this
 // value or the value itself, and in any case at the end. Of a struct, the fields without
 // their size in front. False: the sink did not want more.
-bool stream_value(const Shape& shape, const void* value, std::size_t chunk, ByteSink& sink);
+bool stream_value(
+    ByteBuffer& buffer, const Shape& shape, const void* value, std::size_t chunk, ByteSink& sink);
 
 }  // namespace reeve

@@ -64,9 +64,10 @@ std::uint64_t digest_of(const Said& said) {
 
 std::uint64_t digest_of(const State& state) {
   HashParts hash;
+  ByteBuffer buffer;
   for (const Field& part : shape_of<State>().fields) {
     const auto* const value = reinterpret_cast<const std::byte*>(&state) + part.offset;
-    stream_value(*part.shape, value, chunk, hash);
+    stream_value(buffer, *part.shape, value, chunk, hash);
   }
   return hash.value();
 }
