@@ -23,10 +23,10 @@ reeve_pch_target(reeve_test_pch
 
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...])
 #
-# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with what they share in
-# testing.cc or *_testing.cc, the test program <name>_test, whose tests carry <name> as their
-# label. main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every
-# build looks again.
+# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
+# what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
+# <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
+# folder of headers, or one without tests yet, is fine: every build looks again.
 function(reeve_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "" "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
@@ -57,7 +57,8 @@ function(reeve_library name)
     target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
     gtest_discover_tests(${name}_test
       DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${name} TIMEOUT 600)
+      PROPERTIES LABELS ${name} TIMEOUT 600
+        ENVIRONMENT REEVE_GOLDEN=${PROJECT_SOURCE_DIR}/tests/golden)
   endif()
 endfunction()
 
