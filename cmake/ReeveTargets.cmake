@@ -110,15 +110,24 @@ function(reeve_benchmarks folder)
   endforeach()
 endfunction()
 
-# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE.
+# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
+# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
+  file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
+  foreach(driver IN LISTS drivers)
+    cmake_path(GET driver STEM stem)
+    add_executable(${stem} ${driver})
+    target_link_libraries(${stem} PRIVATE ${arg_USES} fmt reeve_warnings Threads::Threads)
+  endforeach()
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
     add_test(NAME ${folder}.${stem} COMMAND bash ${script})
     set_tests_properties(${folder}.${stem} PROPERTIES
       LABELS ${folder} TIMEOUT 600
-      ENVIRONMENT "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION}")
+      ENVIRONMENT
+        "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION};REEVE_BUILD=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 
