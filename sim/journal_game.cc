@@ -81,7 +81,7 @@ void JournalGame::strike_soon(std::uint64_t within) {
 
 // The journal has failed. It must go on failing in the same way; then it is over.
 void JournalGame::failed(const Error& error, bool may_be_full) {
-  if (!disk_.is_down() && may_be_full && error.code == Error::Code::Full) return;
+  if (may_be_full && error.code == Error::Code::Full) return disk_.is_down() ? crash() : void();
   if (!disk_.is_down() && error.code != Error::Code::Io && error.code != Error::Code::Full) {
     return violate("an unexpected error: " + error.message);
   }
