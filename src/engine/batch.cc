@@ -8,14 +8,6 @@ void Batch::add(Stamp stamp, std::string_view payload, std::uint64_t digest) {
   entries_.push_back({.stamp = stamp, .payload = {}, .digest = digest});
 }
 
-void Batch::clear() {
-  bytes_.clear();
-  ends_.clear();
-  entries_.clear();
-  first = 0;
-  last = 0;
-}
-
 std::span<const journal::Entry> Batch::entries() {
   std::size_t begin = 0;
   for (std::size_t i = 0; i < entries_.size(); ++i) {

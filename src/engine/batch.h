@@ -16,7 +16,6 @@ namespace reeve::engine {
 class Batch {
  public:
   void add(Stamp stamp, std::string_view payload, std::uint64_t digest);
-  void clear();  // keeps the memory
 
   bool empty() const { return ends_.empty(); }
   std::uint64_t bytes() const { return bytes_.size(); }

@@ -162,6 +162,18 @@ TEST_F(TheEngine, WhatWasDurableBeforeTheFailureIsStillSaid) {
   EXPECT_EQ(house.refusals.size(), 1U);
 }
 
+TEST_F(TheEngine, AfterAFailureNothingIsDecidedEither) {
+  house.engine().checkpoint_failed({Error::Code::Io, "broken"});  // nothing was open
+  const State before = house.engine().state();
+  house.ask(take_lock(ana, "main"));
+  house.ask(look_at_lock("main"));
+  house.query();
+  house.engine().deliver();
+  EXPECT_EQ(house.refusals.size(), 3U);
+  EXPECT_TRUE(house.replies.empty());
+  EXPECT_EQ(house.engine().state(), before);
+}
+
 // ── Bounds ──
 
 TEST_F(TheEngine, NoMoreIsReadThanCanBeMadeDurable) {
@@ -313,90 +325,6 @@ TEST_F(TheEngine, TheEndOfASessionFreesWhatIsBoundToIt) {
   house.engine().session_ended(SessionId{7}, house.stamp);
   house.settle();
   EXPECT_TRUE(is<grant::Granted>(house.get(take_lock(bo, "main"))));
-}
-
-// ── Checkpoints and projectors ──
-
-TEST_F(TheEngine, ACheckpointIsHandedOutWhenAllItContainsIsDurable) {
-  house.ask(take_lock(ana, "main"));
-  house.engine().checkpoint();
-  house.ask(take_lock(ana, "other"));
-  house.engine().deliver();
-  EXPECT_FALSE(house.engine().take_snapshot());
-  house.settle();
-  const std::optional<Snapshot> snapshot = house.engine().take_snapshot();
-  ASSERT_TRUE(snapshot);
-  EXPECT_EQ(snapshot->sequence(), 2U);
-  EXPECT_FALSE(house.engine().take_snapshot());
-  EXPECT_TRUE(house.engine().is_checkpointing());
-  house.engine().checkpoint_failed({Error::Code::Full, "no room"});
-  EXPECT_FALSE(house.engine().wants_stop());  // commits have their reserve
-  EXPECT_FALSE(house.engine().is_checkpointing());
-  house.engine().checkpoint();
-  EXPECT_FALSE(house.engine().is_checkpointing());  // not at once
-  house.pass(10s);
-  house.engine().checkpoint();
-  EXPECT_TRUE(house.engine().is_checkpointing());
-  house.engine().checkpoint_failed({Error::Code::Io, "broken"});
-  EXPECT_TRUE(house.engine().wants_stop());
-}
-
-TEST_F(TheEngine, AStateThatIsInACheckpointNeedsNoOther) {
-  house.get(take_lock(ana, "main"));
-  house.checkpoint();
-  house.engine().checkpoint();
-  EXPECT_FALSE(house.engine().is_checkpointing());
-}
-
-TEST_F(TheEngine, TheSizeOfTheStateIsThatOfTheLastCheckpointAndWhatCameSince) {
-  const std::uint64_t before = house.engine().state_bytes();
-  house.get(EmitCustom{"ci:green", {{"log", std::string(5000, 'x')}}});
-  EXPECT_GT(house.engine().state_bytes(), before + 5000);
-  house.checkpoint();
-  EXPECT_EQ(house.engine().state_bytes(), disk.snapshots.rbegin()->second.info.raw_bytes);
-  house.get(take_lock(ana, "main"));
-  EXPECT_GT(house.engine().state_bytes(), disk.snapshots.rbegin()->second.info.raw_bytes);
-}
-
-struct EngineWithHistory : ::testing::Test {
-  MemoryDisk disk;
-  House house{disk, true};
-
-  EngineWithHistory() { house.start(); }
-};
-
-TEST_F(EngineWithHistory, AProjectorSeesEveryEventOnceItIsDurable) {
-  house.ask(emit());
-  house.engine().deliver();
-  EXPECT_EQ(house.projected.size(), 1U);
-  house.settle();
-  EXPECT_EQ(house.projected.size(), 2U);
-  EXPECT_EQ(house.reached_sequence, 2U);
-}
-
-TEST_F(EngineWithHistory, NothingIsDeletedThatAProjectorHasNotPassed) {
-  house.get(take_lock(ana, "main"));
-  house.checkpoint();
-  EXPECT_EQ(disk.truncated, 0U);
-  EXPECT_EQ(disk.records.size(), 2U);
-  house.engine().projected("history", 1, house.stamp);
-  EXPECT_FALSE(house.engine().take_truncation());
-  house.engine().projected("history", 2, house.stamp);
-  EXPECT_EQ(house.engine().take_truncation(), 2U);
-  EXPECT_FALSE(house.engine().take_truncation());
-}
-
-TEST_F(EngineWithHistory, AProjectorTooFarBehindIsLeftAndItsGapRecorded) {
-  house.get(take_lock(ana, "main"));
-  house.pass(60s);
-  EXPECT_EQ(house.event_names().back(), "lock:acquired");
-  const std::size_t seen = house.projected.size();
-  house.pass(1ms);
-  const Names names = house.event_names();
-  EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"lock:stale", "projector:gap"}));
-  EXPECT_EQ(house.projected.size(), seen);
-  house.checkpoint();
-  EXPECT_NE(disk.truncated, 0U);
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
 #include "engine/recovery.h"
 
-#include "core/digest.h"
 #include "engine/frames.h"
 #include "engine/testing.h"
 
@@ -55,33 +54,6 @@ TEST(EngineRecovery, BeginsFromTheCheckpoint) {
   EXPECT_EQ(remembered->replayed, 1U);
   EXPECT_EQ(remembered->snapshot, 2U);
   EXPECT_EQ(remembered->stamp, house.stamp);
-}
-
-TEST(EngineRecovery, ACheckpointMadeInStepsIsTheSame) {
-  MemoryDisk disk;
-  House house(disk);
-  house.start();
-  for (int i = 0; i < 300; ++i) house.ask(take_lock(ana, "lock" + std::to_string(i)));
-  house.engine().checkpoint();
-  house.settle();
-  const std::optional<Snapshot> snapshot = house.engine().take_snapshot();
-  Checkpointer checkpointer(house.journal(), *snapshot, 1000);
-  int steps = 0;
-  while (!checkpointer.is_done()) {
-    ASSERT_TRUE(checkpointer.step());
-    ++steps;
-  }
-  EXPECT_GT(steps, 10);
-  const std::string in_steps = disk.snapshots.at(301).bytes;
-  EXPECT_EQ(checkpointer.info()->digest, digest_of(snapshot->state));
-  ASSERT_TRUE(write_checkpoint(house.journal(), *snapshot));
-  const Result<Remembered> remembered = remembered_of(disk);
-  ASSERT_TRUE(remembered);
-  EXPECT_EQ(remembered->state, snapshot->state);
-  disk.snapshots.at(301).bytes = in_steps;
-  const Result<Remembered> again = remembered_of(disk);
-  ASSERT_TRUE(again);
-  EXPECT_EQ(again->state, snapshot->state);
 }
 
 TEST(EngineRecovery, WhatWasNotDurableIsGoneAndNobodyWasToldOtherwise) {
