@@ -35,6 +35,16 @@ std::string joined(std::string_view outer, std::string_view inner) {
   return fmt::format("{}{}{}", outer, dot ? "." : "", inner);
 }
 
+// Of a variant: most have no name, so that their alternatives must do.
+std::string name_of(const Shape& shape) {
+  if (!shape.name.empty()) return std::string(shape.name);
+  std::string names;
+  for (const Alternative& alternative : shape.alternatives) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", alternative.name);
+  }
+  return "(" + names + ")";
+}
+
 }  // namespace
 
 class ValueReader::Entries final : public EntrySource {
@@ -201,7 +211,7 @@ bool ValueReader::read_variant(const Shape& shape, void* value) {
   std::uint64_t index = 0;
   if (!read_varint(index)) return false;
   if (index >= shape.alternatives.size()) {
-    return fail_with(fmt::format("unknown alternative {} of {}", index, shape.name));
+    return fail_with(fmt::format("unknown alternative {} of {}", index, name_of(shape)));
   }
   const Alternative& alternative = shape.alternatives[index];
   return read(*alternative.shape, alternative.emplace(value)) || fail_in(alternative.name);
