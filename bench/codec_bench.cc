@@ -37,7 +37,9 @@ std::string payload(std::uint64_t number) {
 Input push(std::uint64_t first, std::size_t count) {
   queue::Push push{{default_project, "jobs"}, {}};
   for (std::size_t i = 0; i < count; ++i) {
-    push.items.push_back(queue::NewItem{.data = Bytes(payload(first + i))});
+    queue::NewItem item;
+    item.data = Bytes(payload(first + i));
+    push.items.push_back(std::move(item));
   }
   return Request{.command = queue::Command(std::move(push))};
 }
@@ -83,14 +85,14 @@ BENCHMARK(encode_input);
 void decode_input(benchmark::State& run) {
   const std::string bytes = codec::to_bytes(push(7, 1));
   for (auto _ : run) benchmark::DoNotOptimize(codec::from_bytes<Input>(bytes));
-  run.SetBytesProcessed(static_cast<std::int64_t>(bytes.size() * run.iterations()));
+  run.SetBytesProcessed(static_cast<std::int64_t>(bytes.size()) * run.iterations());
 }
 BENCHMARK(decode_input);
 
 void copy_input_bytes(benchmark::State& run) {
   const std::string bytes = codec::to_bytes(push(7, 1));
   for (auto _ : run) benchmark::DoNotOptimize(std::string(bytes));
-  run.SetBytesProcessed(static_cast<std::int64_t>(bytes.size() * run.iterations()));
+  run.SetBytesProcessed(static_cast<std::int64_t>(bytes.size()) * run.iterations());
 }
 BENCHMARK(copy_input_bytes);
 
@@ -112,7 +114,7 @@ BENCHMARK(input_to_json);
 void input_from_json(benchmark::State& run) {
   const std::string text = codec::to_json(push(7, 1));
   for (auto _ : run) benchmark::DoNotOptimize(codec::from_json<Input>(text));
-  run.SetBytesProcessed(static_cast<std::int64_t>(text.size() * run.iterations()));
+  run.SetBytesProcessed(static_cast<std::int64_t>(text.size()) * run.iterations());
 }
 BENCHMARK(input_from_json);
 
@@ -151,7 +153,7 @@ void read_million_items(benchmark::State& run) {
     read = fail(Error::Code::Io, "");  // the state is thrown away while nobody looks
     run.ResumeTiming();
   }
-  run.SetBytesProcessed(static_cast<std::int64_t>(bytes_of(chunks) * run.iterations()));
+  run.SetBytesProcessed(static_cast<std::int64_t>(bytes_of(chunks)) * run.iterations());
 }
 BENCHMARK(read_million_items)->Unit(benchmark::kMillisecond);
 
@@ -166,7 +168,7 @@ void copy_million_items(benchmark::State& run) {
     }
     benchmark::ClobberMemory();
   }
-  run.SetBytesProcessed(static_cast<std::int64_t>(to.size() * run.iterations()));
+  run.SetBytesProcessed(static_cast<std::int64_t>(to.size()) * run.iterations());
 }
 BENCHMARK(copy_million_items)->Unit(benchmark::kMillisecond);
 

@@ -214,12 +214,14 @@ struct Of<PersistentMap<Key, Value>> {
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
     Self map;
+    Key before = Blank<Key>::make();
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       Value value = Blank<Value>::make();
       if (!source.next(&key, &value)) return Loaded::Stopped;
-      if (const auto last = map.last(); last && !(last->first < key)) return Loaded::OutOfOrder;
+      if (!map.empty() && !(before < key)) return Loaded::OutOfOrder;
       map.set(key, std::move(value));
+      before = std::move(key);
     }
     as<Self>(self) = std::move(map);
     return Loaded::All;
@@ -257,11 +259,13 @@ struct Of<PersistentSet<Key>> {
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
     Self set;
+    Key before = Blank<Key>::make();
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       if (!source.next(&key, nullptr)) return Loaded::Stopped;
-      if (const Key* const last = set.last(); last && !(*last < key)) return Loaded::OutOfOrder;
+      if (!set.empty() && !(before < key)) return Loaded::OutOfOrder;
       set.insert(key);
+      before = std::move(key);
     }
     as<Self>(self) = std::move(set);
     return Loaded::All;
