@@ -319,30 +319,19 @@ void JournalGame::flip_a_bit() {
   if (listing.segments.empty()) return;
   const Sequence base = listing.snapshots.empty() ? 0 : listing.snapshots.back();
 
-  struct Extent {
-    std::string file;
-    std::uint64_t offset;
-    std::uint64_t size;
-  };
-  std::vector<Extent> groups;
+  std::vector<std::pair<std::string, Extent>> groups;
   std::string buffer;
   for (std::size_t i = 0; i < listing.segments.size(); ++i) {
     const bool last = i + 1 == listing.segments.size();
-    const Result<SegmentView> segment = read_segment(disk_, listing.segments[i], buffer);
+    Result<Segment> segment = open_segment(disk_, listing.segments[i], buffer);
     if (!segment) return;
     const Sequence limit =
         last ? no_limit : read_segment_header(disk_, listing.segments[i + 1])->first_sequence;
     const std::size_t before = groups.size();
     const Result<Walked> walked =
-        walk(*segment, limit, [&](std::span<const Record> group) -> Result<void> {
+        walk(*segment, limit, [&](std::span<const Record> group, Extent extent) -> Result<void> {
           if (group.front().sequence <= base) return {};
-          const std::string_view first = group.front().entry.payload;
-          const std::string_view final = group.back().entry.payload;
-          const auto begin = static_cast<std::uint64_t>(first.data() - segment->bytes.data()) -
-                             record_header_size;
-          const auto end = static_cast<std::uint64_t>(final.data() - segment->bytes.data()) -
-                           record_header_size + encoded_size(final.size());
-          groups.push_back({segment_name(listing.segments[i]), begin, end - begin});
+          groups.emplace_back(segment_name(listing.segments[i]), extent);
           return {};
         });
     if (!walked) return;
@@ -350,24 +339,24 @@ void JournalGame::flip_a_bit() {
     if (last && !clean_ && groups.size() > before) groups.pop_back();
   }
   if (groups.empty()) return;
-  const Extent& group = groups[random(groups.size())];
-  const std::uint64_t offset = group.offset + random(group.size);
+  const auto& [file, extent] = groups[random(groups.size())];
+  const std::uint64_t offset = extent.begin + random(extent.end - extent.begin);
   const auto bit = static_cast<unsigned>(random(8));
 
-  disk_.flip(group.file, offset, bit);
+  disk_.flip(file, offset, bit);
   const auto before = disk_.contents();
   const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(disk_, options_);
   const Result<void> told =
       recovery ? (*recovery)->replay([](std::span<const Record>) { return Result<void>{}; })
                : Result<void>(fail(recovery.error()));
   if (told || told.error().code != Error::Code::Corrupt) {
-    violate(fmt::format("a flipped bit in {} at {} is not refused", group.file, offset));
-  } else if (told.error().message.find(group.file) == std::string::npos) {
+    violate(fmt::format("a flipped bit in {} at {} is not refused", file, offset));
+  } else if (told.error().message.find(file) == std::string::npos) {
     violate("a refusal names another file: " + told.error().message);
   } else if (disk_.contents() != before) {
     violate("a refusal changed something");
   }
-  disk_.flip(group.file, offset, bit);
+  disk_.flip(file, offset, bit);
   ++report_.flips_refused;
 }
 

@@ -324,7 +324,7 @@ Result<void> FileJournal::read(Sequence from, const GroupVisitor& visitor) {
                             from,
                             segments.front().first_sequence));
   }
-  const GroupVisitor wanted = [&](std::span<const Record> group) -> Result<void> {
+  const SegmentVisitor wanted = [&](std::span<const Record> group, Extent) -> Result<void> {
     return group.back().sequence < from ? Result<void>{} : visitor(group);
   };
   std::string buffer;
@@ -332,7 +332,7 @@ Result<void> FileJournal::read(Sequence from, const GroupVisitor& visitor) {
     const bool last = i + 1 == segments.size();
     const Sequence limit = last ? durable_end : segments[i + 1].first_sequence;
     if (limit <= from) continue;
-    const Result<SegmentView> segment = read_segment(files_, segments[i].number, buffer);
+    Result<Segment> segment = open_segment(files_, segments[i].number, buffer);
     if (!segment) return fail(segment.error());
     const Result<Walked> walked = walk(*segment, limit, wanted);
     if (!walked) return fail(walked.error());

@@ -58,8 +58,10 @@ class FileRecovery final : public Recovery {
   Findings findings_;
   std::string damaged_snapshot_;  // what is wrong with the last one passed over
 
-  std::string buffer_;  // the last segment, after replay()
-  Walked walked_;       // through it
+  std::string buffer_;
+  Walked walked_;  // through the last segment
+  std::vector<char> last_bytes_;
+  std::vector<Record> last_group_;  // views of these
   Sequence next_sequence_ = 1;
   Group next_group_ = 1;
   std::uint64_t replayed_bytes_ = 0;
@@ -207,10 +209,10 @@ Result<void> FileRecovery::replay_segment(std::size_t index, const GroupVisitor&
   const bool last = index + 1 == segments_.size();
   const Sequence limit = last ? no_limit : segments_[index + 1].first_sequence;
   if (limit <= base() + 1) return {};
-  const Result<SegmentView> segment = read_segment(files_, segments_[index].number, buffer_);
+  Result<Segment> segment = open_segment(files_, segments_[index].number, buffer_);
   if (!segment) return fail(segment.error());
-  Result<Walked> walked =
-      walk(*segment, limit, [&](std::span<const Record> group) -> Result<void> {
+  const Result<Walked> walked =
+      walk(*segment, limit, [&](std::span<const Record> group, Extent /*extent*/) -> Result<void> {
         if (group.back().sequence <= base()) return {};
         if (group.front().sequence <= base()) {
           group = group.subspan(base() + 1 - group.front().sequence);
@@ -228,7 +230,15 @@ Result<void> FileRecovery::replay_segment(std::size_t index, const GroupVisitor&
                                segments_[index + 1].first_group,
                                walked->next_group));
   }
-  if (last) walked_ = std::move(*walked);
+  if (!last) return {};
+  walked_ = *walked;
+  if (!walked_.last) return {};
+  const Result<std::string_view> bytes =
+      segment->bytes->view(walked_.last->begin, walked_.last->end - walked_.last->begin);
+  if (!bytes) return fail(bytes.error());
+  last_bytes_.assign(bytes->begin(), bytes->end());
+  last_group_ = group_in(
+      segment->header, *walked_.last, std::string_view(last_bytes_.data(), last_bytes_.size()));
   return {};
 }
 
@@ -311,10 +321,10 @@ Result<SegmentWriter> FileRecovery::new_segment() {
   // have written it may have failed, which is why nobody may believe another one. The groups
   // before it were synced before it was written.
   std::vector<Entry> again;
-  if (!clean_ && !walked_.last_group.empty() && walked_.next_sequence == next_sequence_) {
-    header.first_sequence = walked_.last_group.front().sequence;
-    header.first_group = walked_.last_group.front().group;
-    for (const Record& record : walked_.last_group) again.push_back(record.entry);
+  if (!clean_ && !last_group_.empty() && walked_.next_sequence == next_sequence_) {
+    header.first_sequence = last_group_.front().sequence;
+    header.first_group = last_group_.front().group;
+    for (const Record& record : last_group_) again.push_back(record.entry);
   }
   header.size = segment_size_for(options_.first_segment, group_size(again));
 

@@ -63,11 +63,11 @@ TEST(Recovery, AfterAnUncleanEndTheLastGroupIsWrittenAgainIntoANewFile) {
   }
   ASSERT_TRUE(open(scratch.files()).has_value());
   std::string buffer;
-  const auto segment = read_segment(scratch.files(), 2, buffer);
+  auto segment = open_segment(scratch.files(), 2, buffer);
   ASSERT_TRUE(segment.has_value());
   EXPECT_EQ(segment->header.first_sequence, 2U);
   EXPECT_EQ(segment->header.first_group, 2U);
-  EXPECT_EQ(walk(*segment, no_limit, [](auto) { return Result<void>{}; })->next_sequence, 4U);
+  EXPECT_EQ(walk(*segment, no_limit, [](auto, auto) { return Result<void>{}; })->next_sequence, 4U);
 }
 
 TEST(Recovery, AfterACleanStopNothingIsWrittenAgain) {

@@ -29,6 +29,7 @@ Result<Listing> list(Files& files) {
 }
 
 Result<void> nothing(std::span<const Record> /*group*/) { return {}; }
+Result<void> nothing_in(std::span<const Record> /*group*/, Extent /*extent*/) { return {}; }
 
 // Goes the way of a start, up to where it would begin to write.
 Result<Findings> rehearse(Files& files) {
@@ -197,14 +198,14 @@ Result<Verdict> journal_verify(Files& files, Shape shape, const Sink& out) {
   std::string buffer;
   for (std::size_t i = 0; i < listing->segments.size(); ++i) {
     const std::string name = segment_name(listing->segments[i]);
-    const Result<SegmentView> segment = read_segment(files, listing->segments[i], buffer);
+    Result<Segment> segment = open_segment(files, listing->segments[i], buffer);
     const Result<Sequence> limit = limit_of(files, *listing, i);
     if (!segment) {
       complain(name, segment.error());
       continue;
     }
     if (!limit) continue;  // the next one's complaint
-    const Result<Walked> walked = walk(*segment, *limit, nothing);
+    const Result<Walked> walked = walk(*segment, *limit, nothing_in);
     if (!walked) {
       complain(name, walked.error());
       continue;
@@ -253,10 +254,10 @@ Result<void> journal_cat(Files& files,
     const Result<Sequence> limit = limit_of(files, *listing, i);
     if (!limit) return fail(limit.error());
     if (*limit <= from) continue;
-    const Result<SegmentView> segment = read_segment(files, listing->segments[i], buffer);
+    Result<Segment> segment = open_segment(files, listing->segments[i], buffer);
     if (!segment) return fail(segment.error());
     const Result<Walked> walked =
-        walk(*segment, *limit, [&](std::span<const Record> group) -> Result<void> {
+        walk(*segment, *limit, [&](std::span<const Record> group, Extent) -> Result<void> {
           for (const Record& record : group) {
             if (record.sequence < from) continue;
             out(shape == Shape::Json ? record_json(record, show) : record_text(record, show));
