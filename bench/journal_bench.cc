@@ -19,9 +19,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
-
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -89,7 +88,14 @@ std::vector<Entry> batch(std::size_t count, std::string_view payload) {
 void commit_against_raw_write() {
   fmt::print("commit against the raw synced write of the same size, 200-byte payloads\n");
   fmt::print("{:>8} {:>8} {:>10} {:>12} {:>12} {:>8} {:>12} {:>8}\n",
-             "method", "records", "bytes", "raw p50 us", "commit p50", "ratio", "raw p99", "p99");
+             "method",
+             "records",
+             "bytes",
+             "raw p50 us",
+             "commit p50",
+             "ratio",
+             "raw p99",
+             "p99");
   for (const SyncMethod method : {SyncMethod::Probe, SyncMethod::DataSync}) {
     for (const std::size_t count : {std::size_t{1}, std::size_t{16}, std::size_t{128}}) {
       const Directory directory;
@@ -193,7 +199,9 @@ void commits_beside_a_snapshot() {
           // Half of it as hard to compress as a payload may be.
           for (std::size_t at = 0; at < 110; at += 8) {
             random = random * 6364136223846793005U + 1442695040888963407U;
-            std::copy_n(reinterpret_cast<const char*>(&random), 8, item.begin() + static_cast<std::ptrdiff_t>(at));
+            std::copy_n(reinterpret_cast<const char*>(&random),
+                        8,
+                        item.begin() + static_cast<std::ptrdiff_t>(at));
           }
           must(writer->append(item));
         }
@@ -210,7 +218,8 @@ void commits_beside_a_snapshot() {
              snapshot_time / 3 / 1000,
              stored >> 20U);
   fmt::print("commits of 16 records, us      p50      p99    p99.9      max\n");
-  for (const auto& [name, times] : {std::pair{"without a snapshot", &alone}, {"beside one", &beside}}) {
+  for (const auto& [name, times] :
+       {std::pair{"without a snapshot", &alone}, {"beside one", &beside}}) {
     fmt::print("{:>22} {:>11.1f} {:>8.1f} {:>8.1f} {:>8.1f}   ({} commits)\n",
                name,
                at(*times, 0.5),

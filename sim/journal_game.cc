@@ -118,11 +118,11 @@ void JournalGame::commit() {
   }
   std::vector<Entry> entries;
   for (std::size_t i = acknowledged_; i < submitted_.size(); ++i) {
-    entries.push_back({.type = RecordType::Input,
-                       .stamp = {.now = Time{Duration{static_cast<std::int64_t>(i)}},
-                                 .wall = Wall{Duration{-1}}},
-                       .payload = submitted_[i].payload,
-                       .digest = submitted_[i].digest});
+    entries.push_back(
+        {.type = RecordType::Input,
+         .stamp = {.now = Time{Duration{static_cast<std::int64_t>(i)}}, .wall = Wall{Duration{-1}}},
+         .payload = submitted_[i].payload,
+         .digest = submitted_[i].digest});
   }
   const Result<Sequence> last = journal_->commit(entries);
   if (!last) return failed(last.error(), false);
@@ -155,9 +155,8 @@ std::string JournalGame::state_at(Sequence sequence) const {
 
 void JournalGame::begin_snapshot() {
   if (!journal_->wants_snapshot() && random(4) != 0) return;
-  writer_sequence_ = acknowledged_ - (acknowledged_ > 0 ? random(std::min<std::uint64_t>(
-                                                                3, acknowledged_))
-                                                        : 0);
+  writer_sequence_ =
+      acknowledged_ - (acknowledged_ > 0 ? random(std::min<std::uint64_t>(3, acknowledged_)) : 0);
   if (writer_sequence_ < newest_snapshot_) return;
   Result<std::unique_ptr<SnapshotWriter>> writer = journal_->begin_snapshot(
       {.sequence = writer_sequence_,
@@ -234,7 +233,8 @@ void JournalGame::stop_cleanly() {
   if (random(4) == 0) flip_a_bit();
 }
 
-// --- recovery --------------------------------------------------------------------------------------
+// --- recovery
+// --------------------------------------------------------------------------------------
 
 void JournalGame::recover() {
   while (!journal_ && report_.violation.empty()) {
@@ -272,27 +272,25 @@ void JournalGame::recover_once() {
     if (content != state_at(last)) return violate("a snapshot has other content");
     if (snapshot->digest != last * 3) return violate("a snapshot has another digest");
   }
-  const Result<void> told =
-      (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
-        for (const Record& record : group) {
-          if (record.sequence != ++last) {
-            return fail(Error::Code::Corrupt, "a record is missing or comes twice");
-          }
-          if (last > submitted_.size()) return fail(Error::Code::Corrupt, "nobody submitted this");
-          const Submitted& wanted = submitted_[last - 1];
-          if (record.entry.payload != wanted.payload || record.entry.digest != wanted.digest ||
-              record.entry.stamp.now.time_since_epoch().count() !=
-                  static_cast<std::int64_t>(last) - 1) {
-            return fail(Error::Code::Corrupt, "a record is not what was submitted");
-          }
-        }
-        return {};
-      });
+  const Result<void> told = (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
+    for (const Record& record : group) {
+      if (record.sequence != ++last) {
+        return fail(Error::Code::Corrupt, "a record is missing or comes twice");
+      }
+      if (last > submitted_.size()) return fail(Error::Code::Corrupt, "nobody submitted this");
+      const Submitted& wanted = submitted_[last - 1];
+      if (record.entry.payload != wanted.payload || record.entry.digest != wanted.digest ||
+          record.entry.stamp.now.time_since_epoch().count() !=
+              static_cast<std::int64_t>(last) - 1) {
+        return fail(Error::Code::Corrupt, "a record is not what was submitted");
+      }
+    }
+    return {};
+  });
   if (!told) return allowed(told.error());
   if (last < acknowledged_) {
-    return violate(fmt::format("{} records were acknowledged and {} are there",
-                               acknowledged_,
-                               last));
+    return violate(
+        fmt::format("{} records were acknowledged and {} are there", acknowledged_, last));
   }
   if (last != acknowledged_ && last != submitted_.size()) {
     return violate("half a group is there");

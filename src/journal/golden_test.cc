@@ -30,7 +30,8 @@ void make(Files& files) {
   ASSERT_TRUE(opened.has_value());
   commit(*opened->journal, {"first"});
   commit(*opened->journal, {"second", std::string("\0\xff\\ and \n", 9), ""});
-  snapshot(*opened->journal, 3, "the state after the third record, in more than one chunk of bytes");
+  snapshot(
+      *opened->journal, 3, "the state after the third record, in more than one chunk of bytes");
   commit(*opened->journal, {std::string(3900, 'x')});
   ASSERT_TRUE(opened->journal->close().has_value());
 }

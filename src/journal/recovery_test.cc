@@ -138,10 +138,10 @@ TEST(Recovery, RefusesDamageBeforeAValidGroup) {
     for (const char* payload : {"a", "b", "c"}) commit(*opened->journal, {payload});
   }
   scratch.flip(segment_name(1), block_size + small_record + 50);
-  expect_refused(scratch,
-                 Error::Code::Corrupt,
-                 scratch.path(segment_name(1)) + " at offset " +
-                     std::to_string(block_size + small_record));
+  expect_refused(
+      scratch,
+      Error::Code::Corrupt,
+      scratch.path(segment_name(1)) + " at offset " + std::to_string(block_size + small_record));
 }
 
 TEST(Recovery, RefusesDamageAtTheEndOfASegmentThatAnotherFollows) {
@@ -334,8 +334,7 @@ TEST(Recovery, WhatTheVisitorRefusesRecoveryRefuses) {
 }
 
 TEST(CleanMark, IsReadAsItWasWritten) {
-  const CleanMark mark{
-      .journal = small_options().fresh_id, .next_sequence = 5, .next_group = 3};
+  const CleanMark mark{.journal = small_options().fresh_id, .next_sequence = 5, .next_group = 3};
   EXPECT_EQ(decode_clean_mark(encode(mark)), mark);
   for (std::size_t bit = 0; bit < encode(mark).size() * 8; ++bit) {
     std::string bytes = encode(mark);

@@ -177,10 +177,9 @@ Result<Segment> open_segment(Files& files, std::uint64_t number, std::string& bu
   if (!file) return fail(file.error());
   const Result<SegmentHeader> header = header_of(**file, number, files.path_of(name));
   if (!header) return fail(header.error());
-  return Segment{
-      .header = *header,
-      .path = files.path_of(name),
-      .bytes = std::make_unique<SegmentWindow>(std::move(*file), header->size, buffer)};
+  return Segment{.header = *header,
+                 .path = files.path_of(name),
+                 .bytes = std::make_unique<SegmentWindow>(std::move(*file), header->size, buffer)};
 }
 
 Result<std::optional<std::uint64_t>> find_later_group(Segment& segment,

@@ -93,9 +93,9 @@ Result<Segment> open_segment(Files& files, std::uint64_t number, std::string& bu
 struct Walked {
   Sequence next_sequence = 0;
   Group next_group = 0;
-  std::uint64_t end = 0;           // the offset after the last whole group
-  std::optional<Extent> last;      // that group
-  std::optional<TornTail> torn;    // only of a last segment
+  std::uint64_t end = 0;         // the offset after the last whole group
+  std::optional<Extent> last;    // that group
+  std::optional<TornTail> torn;  // only of a last segment
 };
 
 inline constexpr Sequence no_limit = std::numeric_limits<Sequence>::max();

@@ -122,9 +122,8 @@ TEST(Segment, ABadLastGroupIsATornTailAndCutAsAWhole) {
 TEST(Segment, AGroupWithoutItsLastRecordIsATornTail) {
   Built built;
   built.add({"a"}).add({"b", "c"});
-  std::fill(built.bytes.begin() + static_cast<std::ptrdiff_t>(built.end - 64),
-            built.bytes.end(),
-            '\0');
+  std::fill(
+      built.bytes.begin() + static_cast<std::ptrdiff_t>(built.end - 64), built.bytes.end(), '\0');
   const Seen seen = see(built);
   ASSERT_TRUE(seen.walked.has_value());
   EXPECT_EQ(seen.walked->torn->why, "a group ends before its last record");

@@ -75,9 +75,10 @@ Result<void> Salvage::run() {
                    base_ == 0 ? std::string("the beginning") : snapshot_name(base_),
                    next_ == 0 ? base_ : next_ - 1));
   if (beyond_ > 0) {
-    out_(fmt::format("lost: {} records that can be read come after the damage and cannot be "
-                     "applied",
-                     beyond_));
+    out_(
+        fmt::format("lost: {} records that can be read come after the damage and cannot be "
+                    "applied",
+                    beyond_));
   }
   return {};
 }
@@ -188,8 +189,7 @@ Result<void> Salvage::count_beyond(Segment& segment, std::uint64_t from) {
     if (!at) return fail(at.error());
     if (!*at) return {};
     const Place place{segment.header.journal, segment.header.number, **at};
-    const Result<std::string_view> rest =
-        segment.bytes->view(**at, segment.bytes->size() - **at);
+    const Result<std::string_view> rest = segment.bytes->view(**at, segment.bytes->size() - **at);
     if (!rest) return fail(rest.error());
     const AtPlace found = decode(*rest, place);
     const auto* const decoded = std::get_if<Decoded>(&found);

@@ -86,19 +86,18 @@ Result<Line> segment_line(Files& files, std::uint64_t number) {
   const Result<SegmentHeader> header = read_segment_header(files, number);
   if (!header) return fail(header.error());
   const std::string name = segment_name(number);
-  return Line{
-      .text = fmt::format("{}  {} bytes, from record {}, from group {}",
-                          name,
-                          header->size,
-                          header->first_sequence,
-                          header->first_group),
-      .json = fmt::format(
-          R"({{"file":{},"journal":{},"bytes":{},"first_sequence":{},"first_group":{}}})",
-          json(name),
-          json(to_text(header->journal)),
-          header->size,
-          header->first_sequence,
-          header->first_group)};
+  return Line{.text = fmt::format("{}  {} bytes, from record {}, from group {}",
+                                  name,
+                                  header->size,
+                                  header->first_sequence,
+                                  header->first_group),
+              .json = fmt::format(
+                  R"({{"file":{},"journal":{},"bytes":{},"first_sequence":{},"first_group":{}}})",
+                  json(name),
+                  json(to_text(header->journal)),
+                  header->size,
+                  header->first_sequence,
+                  header->first_group)};
 }
 
 Result<Line> snapshot_line(Files& files, Sequence sequence) {
@@ -288,27 +287,26 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
     if (Result<void> loaded = judge.loaded(*(*recovery)->snapshot()); !loaded) return loaded;
   }
   std::uint64_t differences = 0;
-  const Result<void> told =
-      (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
-        for (const Record& record : group) {
-          moment = {.sequence = record.sequence, .stamp = record.entry.stamp};
-          const Result<std::optional<std::string>> difference = judge.replay(record);
-          if (!difference) return fail(difference.error());
-          if (!*difference) continue;
-          if (record.sequence < from) {
-            return fail(Error::Code::Conflict,
-                        fmt::format("record {} is decided otherwise too, before {}: {}; to accept "
-                                    "that, say --from {}",
-                                    record.sequence,
-                                    from,
-                                    **difference,
-                                    record.sequence));
-          }
-          ++differences;
-          out(fmt::format("{} {}", record.sequence, **difference));
-        }
-        return {};
-      });
+  const Result<void> told = (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
+    for (const Record& record : group) {
+      moment = {.sequence = record.sequence, .stamp = record.entry.stamp};
+      const Result<std::optional<std::string>> difference = judge.replay(record);
+      if (!difference) return fail(difference.error());
+      if (!*difference) continue;
+      if (record.sequence < from) {
+        return fail(Error::Code::Conflict,
+                    fmt::format("record {} is decided otherwise too, before {}: {}; to accept "
+                                "that, say --from {}",
+                                record.sequence,
+                                from,
+                                **difference,
+                                record.sequence));
+      }
+      ++differences;
+      out(fmt::format("{} {}", record.sequence, **difference));
+    }
+    return {};
+  });
   if (!told) return told;
 
   const Result<std::unique_ptr<Journal>> begun = (*recovery)->begin();
@@ -334,7 +332,8 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
     if (Result<void> renamed = files.rename(name, "aside-" + name); !renamed) return renamed;
   }
   if (Result<void> closed = (*begun)->close(); !closed) return closed;
-  out(fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} files kept "
+  out(
+      fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} files kept "
                   "aside",
                   differences,
                   moment.sequence,

@@ -69,8 +69,7 @@ TEST(JournalTool, CatPrintsWhatPayloadsSayToThoseWhoKnow) {
   const ShowPayload show = [](const Record& record) {
     return "begins with " + std::string(record.entry.payload.substr(0, 1));
   };
-  ASSERT_TRUE(
-      journal_cat(scratch.files(), 3, Shape::Text, show, out.sink, notes.sink).has_value());
+  ASSERT_TRUE(journal_cat(scratch.files(), 3, Shape::Text, show, out.sink, notes.sink).has_value());
   EXPECT_EQ(out.lines,
             (Strings{"3 3 7 1700000000000 input 00000000000000d1 3500 begins with c",
                      "4 4 7 1700000000000 input 00000000000000d1 50 begins with d"}));
