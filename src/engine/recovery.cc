@@ -76,8 +76,8 @@ Result<void> decide_again(const journal::Record& record,
                             input.error().message));
   }
   Said said = apply_to(remembered.state, *input, record.entry.stamp);
-  if (!said.changed || remembered.state.sequence != record.sequence ||
-      digest_of(said) != record.entry.digest) {
+  // One that changes nothing now takes no sequence.
+  if (remembered.state.sequence != record.sequence || digest_of(said) != record.entry.digest) {
     return decided_differently(record.sequence, *input);
   }
   remembered.stamp = record.entry.stamp;

@@ -1,8 +1,7 @@
 #include "engine/testing.h"
 
-#include "base/check.h"
-
 #include <algorithm>
+#include <unistd.h>
 #include <utility>
 
 namespace reeve::engine::testing {
@@ -13,6 +12,13 @@ Command hook_on_green() {
   set.root = "/home/ana/shop";
   set.hooks.push_back({"ci:green", "make deploy"});
   return definition::Load{default_project, Boxed<definition::Set>(std::move(set))};
+}
+
+std::filesystem::path own_directory(const std::string& name) {
+  std::filesystem::path path(::testing::TempDir());
+  path /= "reeve_engine_" + name + "_" + std::to_string(getpid());
+  std::filesystem::remove_all(path);
+  return path;
 }
 
 House::House(Open open, bool with_history) : open_(std::move(open)), with_history_(with_history) {}

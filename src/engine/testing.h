@@ -7,6 +7,7 @@
 #include "journal/journal.h"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,9 @@ inline Command emit(const std::string& name = "ci:green") { return EmitCustom{na
 Command hook_on_green();
 
 // ── The disk ──
+
+// A directory that is not there yet, for this process alone.
+std::filesystem::path own_directory(const std::string& name);
 
 // What survives a crash: whole groups, and snapshots that were finished. Faults on request.
 struct MemoryDisk {
