@@ -150,16 +150,18 @@ TEST_F(TheEngine, AfterAFailedCommitNothingIsAcknowledged) {
   EXPECT_EQ(house.engine().next_wake(), Deadlines{});
 }
 
-TEST_F(TheEngine, WhatWasDurableBeforeTheFailureIsStillSaid) {
-  const Ticket durable = house.ask(take_lock(ana, "one"));
+TEST_F(TheEngine, WhatWasDurableBeforeTheFailureIsStillSaidButNotBegun) {
+  house.get(hook_on_green());
+  const Ticket durable = house.ask(emit());
   ASSERT_TRUE(house.commit());
   disk.fails = Error{Error::Code::Io, "the disk is broken"};
-  const Ticket lost = house.ask(take_lock(ana, "two"));
+  const Ticket lost = house.ask(emit());
   ASSERT_TRUE(house.commit());
   house.engine().deliver();
   EXPECT_TRUE(house.reply_to(durable));
   EXPECT_FALSE(house.reply_to(lost));
   EXPECT_EQ(house.refusals.size(), 1U);
+  EXPECT_TRUE(house.started.empty());  // nobody could write down what comes of it
 }
 
 TEST_F(TheEngine, AfterAFailureNothingIsDecidedEither) {
