@@ -1,5 +1,8 @@
 #include "engine/recovery.h"
 
+#include "codec/binary.h"
+#include "core/apply.h"
+#include "core/digest.h"
 #include "engine/frames.h"
 #include "engine/testing.h"
 
@@ -88,11 +91,15 @@ TEST(EngineRecovery, ARecordThatChangesNothingIsAnotherDecision) {
   MemoryDisk disk;
   House house(disk);
   house.start();
-  house.get(take_lock(ana, "main"));
+  State state = house.engine().state();
   house.crash();
-  disk.records.push_back(disk.records.back());  // she has it already at the same moment
-  disk.records.back().payload = disk.records.front().payload;
-  disk.records.back().record.sequence = 3;
+  const Input tick = Tick{};  // nothing is due
+  const Said said = apply_to(state, tick, house.stamp);
+  ASSERT_FALSE(said.changed);
+  disk.records.push_back(disk.records.back());
+  disk.records.back().payload = codec::to_bytes(tick);
+  disk.records.back().record.sequence = 2;
+  disk.records.back().record.entry.digest = digest_of(said);
   EXPECT_FALSE(remembered_of(disk));
 }
 
