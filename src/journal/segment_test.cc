@@ -191,7 +191,9 @@ TEST(Segment, ThatEndsTooEarlyForTheNextOneIsCorrupt) {
 }
 
 TEST(Segment, AGroupThatReachesIntoTheNextSegmentIsCorruption) {
-  EXPECT_FALSE(see(Built().add({"a"}).add({"b", "c"}), 12).walked.has_value());
+  const Seen seen = see(Built().add({"a"}).add({"b", "c"}), 12);
+  EXPECT_FALSE(seen.walked.has_value());
+  EXPECT_EQ(seen.payloads, Strings{"a"});
 }
 
 TEST(Segment, ARecordOutOfSequenceIsCorruptionEvenAtTheEnd) {

@@ -280,11 +280,12 @@ Result<SnapshotDecoder::Chunk> SnapshotDecoder::next_chunk() {
 
 Result<void> SnapshotDecoder::read_end(std::string_view stored) {
   if (stored.size() != end_size) return corrupt("the end of the snapshot has another size");
-  end_.chunks = load<std::uint64_t>(stored.data());
-  end_.raw_bytes = load<std::uint64_t>(stored.data() + 8);
-  end_.digest = load<std::uint64_t>(stored.data() + 16);
-  end_.durable_sequence = load<std::uint64_t>(stored.data() + 24);
-  end_.durable_group = load<std::uint64_t>(stored.data() + 32);
+  const char* const from = stored.data();
+  end_.chunks = load<std::uint64_t>(from);
+  end_.raw_bytes = load<std::uint64_t>(from + 8);
+  end_.digest = load<std::uint64_t>(from + 16);
+  end_.durable_sequence = load<std::uint64_t>(from + 24);
+  end_.durable_group = load<std::uint64_t>(from + 32);
   if (end_.chunks != chunks_ || end_.raw_bytes != raw_bytes_) {
     return corrupt("the end of the snapshot counts otherwise");
   }
