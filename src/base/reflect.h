@@ -213,17 +213,14 @@ struct Of<PersistentMap<Key, Value>> {
     for (const auto& [key, value] : as<Self>(self)) visitor.entry(&key, &value);
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
-    Self map;
-    Key before = Blank<Key>::make();
+    typename Self::Appender map;
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       Value value = Blank<Value>::make();
       if (!source.next(&key, &value)) return Loaded::Stopped;
-      if (!map.empty() && !(before < key)) return Loaded::OutOfOrder;
-      map.set(key, std::move(value));
-      before = std::move(key);
+      if (!map.append(std::move(key), std::move(value))) return Loaded::OutOfOrder;
     }
-    as<Self>(self) = std::move(map);
+    as<Self>(self) = std::move(map).take();
     return Loaded::All;
   }
   static Loaded add(void* self, EntrySource& source) {
@@ -258,16 +255,13 @@ struct Of<PersistentSet<Key>> {
     for (const Key& key : as<Self>(self)) visitor.entry(&key, nullptr);
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
-    Self set;
-    Key before = Blank<Key>::make();
+    typename Self::Appender set;
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       if (!source.next(&key, nullptr)) return Loaded::Stopped;
-      if (!set.empty() && !(before < key)) return Loaded::OutOfOrder;
-      set.insert(key);
-      before = std::move(key);
+      if (!set.append(std::move(key))) return Loaded::OutOfOrder;
     }
-    as<Self>(self) = std::move(set);
+    as<Self>(self) = std::move(set).take();
     return Loaded::All;
   }
   static Loaded add(void* self, EntrySource& source) {

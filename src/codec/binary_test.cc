@@ -260,6 +260,35 @@ TEST(GoldenBytes, OfInputs) {
   expect_same_for_ever<Input>("input_effect_ended", EffectEnded{EffectId{300, 2}, outcome});
 }
 
+// Also in docs/value_format.md.
+TEST(GoldenBytes, OfTheExampleInTheDocument) {
+  queue::NewItem item;
+  item.data = Bytes("{\"n\":1}");
+  item.priority = -3;
+  item.delay = Duration{1500};
+  Request request;
+  request.session = SessionId{4};
+  request.command = queue::Push{{default_project, "jobs"}, {item}};
+  EXPECT_EQ(testing::to_hex(to_bytes<Input>(request)),
+            "01"
+            "00"
+            "1d"
+            "01040100"
+            "0201"
+            "16"
+            "01046a6f6273"
+            "01"
+            "0e"
+            "077b226e223a317d"
+            "01"
+            "05"
+            "b8"
+            "\n"
+            "17"
+            "0000"
+            "\n");
+}
+
 TEST(GoldenBytes, OfReplies) {
   expect_same_for_ever<Reply>("reply_ok", Ok{});
   expect_same_for_ever<Reply>("reply_refused", Refused{Why::OverLimit, "items"});
