@@ -7,6 +7,9 @@ find_package(fmt REQUIRED)
 find_package(Boost 1.81 REQUIRED)  # headers only: Describe and PFR
 find_path(REEVE_XXHASH_INCLUDE xxhash.h REQUIRED)
 mark_as_advanced(REEVE_XXHASH_INCLUDE)
+find_path(REEVE_ZSTD_INCLUDE zstd.h REQUIRED)
+find_library(REEVE_ZSTD_LIBRARY libzstd.a REQUIRED)
+mark_as_advanced(REEVE_ZSTD_INCLUDE REEVE_ZSTD_LIBRARY)
 if(REEVE_BENCH)
   find_package(benchmark REQUIRED)
 endif()
@@ -19,3 +22,8 @@ target_link_libraries(fmt INTERFACE fmt::fmt-header-only)
 add_library(xxhash INTERFACE)
 target_include_directories(xxhash SYSTEM INTERFACE ${REEVE_XXHASH_INCLUDE})
 target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)
+
+# The archive, also where the shared library is there: the program is one file.
+add_library(zstd INTERFACE)
+target_include_directories(zstd SYSTEM INTERFACE ${REEVE_ZSTD_INCLUDE})
+target_link_libraries(zstd INTERFACE ${REEVE_ZSTD_LIBRARY})

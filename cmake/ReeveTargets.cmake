@@ -21,27 +21,31 @@ reeve_pch_target(reeve_test_pch
   HEADERS ${REEVE_PCH_HEADERS} <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>
   WITH GTest::gtest rapidcheck_gtest)
 
-# reeve_library(<name> [USES <folder>...] [WITH <outside>...])
+# reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...])
 #
-# src/<name>/*.cc becomes the library <name>; src/<name>/*_test.cc, with what they share in
-# testing.cc or *_testing.cc, the test program <name>_test, whose tests carry <name> as their
-# label. main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every
-# build looks again.
+# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
+# what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
+# <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
+# folder of headers, or one without tests yet, is fine: every build looks again.
 function(reeve_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;WITH")
-  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${name}/*.cc)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "" "USES;WITH")
+  set(root ${PROJECT_SOURCE_DIR}/src)
+  if(arg_BESIDE_SRC)
+    set(root ${PROJECT_SOURCE_DIR})
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${root}/${name}/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "(_test|[/_]testing)\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|[/_]testing|/main)\\.cc$")
 
   if(sources)
     add_library(${name} STATIC ${sources})
-    target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(${name} PUBLIC ${root})
     target_link_libraries(${name} PUBLIC ${arg_USES} PRIVATE reeve_warnings ${arg_WITH})
     target_precompile_headers(${name} REUSE_FROM reeve_pch)
   else()
     add_library(${name} INTERFACE)
-    target_include_directories(${name} INTERFACE ${PROJECT_SOURCE_DIR}/src)
+    target_include_directories(${name} INTERFACE ${root})
     target_link_libraries(${name} INTERFACE ${arg_USES} ${arg_WITH})
   endif()
   set_property(GLOBAL APPEND PROPERTY REEVE_LIBRARIES ${name})
@@ -53,15 +57,17 @@ function(reeve_library name)
     target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
     gtest_discover_tests(${name}_test
       DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${name} TIMEOUT 600)
+      PROPERTIES LABELS ${name} TIMEOUT 600
+        ENVIRONMENT REEVE_GOLDEN=${PROJECT_SOURCE_DIR}/tests/golden)
   endif()
 endfunction()
 
 # The program lies at the root of the build directory, where people look for it. Its version is
 # defined for the one file that prints it, so that a new version does not rebuild the house.
 function(reeve_program name main)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "USES")
   add_executable(${name} ${main})
-  target_link_libraries(${name} PRIVATE reeve_warnings)
+  target_link_libraries(${name} PRIVATE ${arg_USES} reeve_warnings)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
   set_source_files_properties(${main} PROPERTIES
     COMPILE_DEFINITIONS "REEVE_VERSION=\"${PROJECT_VERSION}\"")
@@ -104,15 +110,45 @@ function(reeve_benchmarks folder)
   endforeach()
 endfunction()
 
-# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE.
+# Every <folder>/<x>_fuzz.cc is a libFuzzer target <x>_fuzz; `fuzzers` builds them all. A line
+# "// Links: journal sim" in it names the libraries it needs, so that nobody waits for others.
+function(reeve_fuzzers folder)
+  if(NOT REEVE_FUZZ)
+    return()
+  endif()
+  add_custom_target(fuzzers)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_fuzz.cc)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    file(STRINGS ${source} links REGEX "^// Links: ")
+    string(REGEX REPLACE "^// Links: *" "" links "${links}")
+    separate_arguments(links)
+    add_executable(${stem} EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${stem} PRIVATE ${links} fmt reeve_warnings)
+    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${stem})
+  endforeach()
+endfunction()
+
+# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
+# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
+  file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
+  foreach(driver IN LISTS drivers)
+    cmake_path(GET driver STEM stem)
+    add_executable(${stem} ${driver})
+    target_link_libraries(${stem} PRIVATE ${arg_USES} fmt reeve_warnings Threads::Threads)
+  endforeach()
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
     add_test(NAME ${folder}.${stem} COMMAND bash ${script})
     set_tests_properties(${folder}.${stem} PROPERTIES
       LABELS ${folder} TIMEOUT 600
-      ENVIRONMENT "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION}")
+      ENVIRONMENT
+        "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION};REEVE_BUILD=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 

@@ -426,6 +426,41 @@ TEST(PersistentMap, AscendingKeysFillTheirLeaves) {
   EXPECT_GT(fill(map), 0.98);
 }
 
+TEST(PersistentMap, AnAppenderMakesTheMapThatSetWouldHaveMade) {
+  using Map = PersistentMap<int, std::string>;
+  for (const int size : {0, 1, 2, 7, 8, 9, 100, 5000, 30000}) {
+    Map by_set;
+    Map::Appender appender;
+    for (int i = 0; i < size; ++i) {
+      by_set.set(3 * i, std::to_string(i));
+      EXPECT_TRUE(appender.append(3 * i, std::to_string(i)));
+    }
+    Map appended = std::move(appender).take();
+    ASSERT_EQ(PersistentMapInspector::problem(appended), "");
+    EXPECT_EQ(appended, by_set);
+    EXPECT_EQ(PersistentMapInspector::leaves(appended), PersistentMapInspector::leaves(by_set));
+    EXPECT_EQ(PersistentMapInspector::levels(appended), PersistentMapInspector::levels(by_set));
+
+    const Map copy = appended;
+    for (int i = 0; i < size; ++i) appended.set(3 * i + 1, "between");
+    for (int i = 0; i < size; ++i) appended.erase(3 * i);
+    ASSERT_EQ(PersistentMapInspector::problem(appended), "");
+    EXPECT_EQ(copy, by_set);
+  }
+}
+
+TEST(PersistentMap, AnAppenderRefusesWhatIsNotAbove) {
+  PersistentMap<int, int>::Appender appender;
+  EXPECT_TRUE(appender.append(5, 1));
+  EXPECT_FALSE(appender.append(5, 2));
+  EXPECT_FALSE(appender.append(4, 3));
+  EXPECT_TRUE(appender.append(6, 4));
+  PersistentMap<int, int> expected;
+  expected.set(5, 1);
+  expected.set(6, 4);
+  EXPECT_EQ(std::move(appender).take(), expected);
+}
+
 TEST(PersistentMap, SeveralAscendingRunsInOneMapFillTheirLeavesToo) {
   PersistentMap<Place, int> map;
   for (std::uint64_t i = 0; i < 2'000; ++i) {

@@ -10,11 +10,14 @@ using Effects = std::vector<Effect>;
 // What a transition of one machine gives back: what it is now, what to answer, and what is
 // to be done. Every machine that is a value (task, strategy, guard, pipeline, ...) answers
 // in this shape. The root's own answer is core/apply.h.
-template <class State, class Outcome>
+//
+// The third parameter is never given: it lets Effect be incomplete until a step is made, which
+// clang insists on where a default is written.
+template <class State, class Outcome, class AnEffect = Effect>
 struct [[nodiscard]] Step {
   State next;
   Outcome outcome;
-  Effects effects = {};
+  std::vector<AnEffect> effects = {};
 };
 
 }  // namespace reeve

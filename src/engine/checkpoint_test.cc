@@ -1,0 +1,130 @@
+#include "engine/checkpoint.h"
+
+#include "core/digest.h"
+#include "engine/engine.h"
+#include "engine/testing.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::engine {
+namespace {
+
+using namespace engine::testing;
+using reeve::testing::ana;
+using Names = std::vector<std::string>;
+
+struct EngineCheckpoint : ::testing::Test {
+  MemoryDisk disk;
+  House house{disk};
+
+  EngineCheckpoint() { house.start(); }
+};
+
+TEST_F(EngineCheckpoint, ACheckpointIsHandedOutWhenAllItContainsIsDurable) {
+  house.ask(take_lock(ana, "main"));
+  house.engine().checkpoint();
+  house.ask(take_lock(ana, "other"));
+  house.engine().deliver();
+  EXPECT_FALSE(house.engine().take_snapshot());
+  house.settle();
+  const std::optional<Snapshot> snapshot = house.engine().take_snapshot();
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->sequence(), 2U);
+  EXPECT_FALSE(house.engine().take_snapshot());
+  EXPECT_TRUE(house.engine().is_checkpointing());
+  house.engine().checkpoint_failed({Error::Code::Full, "no room"});
+  EXPECT_FALSE(house.engine().wants_stop());  // commits have their reserve
+  EXPECT_FALSE(house.engine().is_checkpointing());
+  house.engine().checkpoint();
+  EXPECT_FALSE(house.engine().is_checkpointing());  // not at once
+  house.pass(10s);
+  house.engine().checkpoint();
+  EXPECT_TRUE(house.engine().is_checkpointing());
+  house.engine().checkpoint_failed({Error::Code::Io, "broken"});
+  EXPECT_TRUE(house.engine().wants_stop());
+}
+
+TEST_F(EngineCheckpoint, AStateThatIsInACheckpointNeedsNoOther) {
+  house.get(take_lock(ana, "main"));
+  house.checkpoint();
+  house.engine().checkpoint();
+  EXPECT_FALSE(house.engine().is_checkpointing());
+}
+
+TEST_F(EngineCheckpoint, TheSizeOfTheStateIsThatOfTheLastCheckpointAndWhatCameSince) {
+  const std::uint64_t before = house.engine().state_bytes();
+  house.get(EmitCustom{"ci:green", {{"log", std::string(5000, 'x')}}});
+  EXPECT_GT(house.engine().state_bytes(), before + 5000);
+  house.checkpoint();
+  EXPECT_EQ(house.engine().state_bytes(), disk.snapshots.rbegin()->second.info.raw_bytes);
+  house.get(take_lock(ana, "main"));
+  EXPECT_GT(house.engine().state_bytes(), disk.snapshots.rbegin()->second.info.raw_bytes);
+}
+
+struct EngineWithHistory : ::testing::Test {
+  MemoryDisk disk;
+  House house{disk, true};
+
+  EngineWithHistory() { house.start(); }
+};
+
+TEST_F(EngineWithHistory, AProjectorSeesEveryEventOnceItIsDurable) {
+  house.ask(emit());
+  house.engine().deliver();
+  EXPECT_EQ(house.projected.size(), 1U);
+  house.settle();
+  EXPECT_EQ(house.projected.size(), 2U);
+  EXPECT_EQ(house.reached_sequence, 2U);
+}
+
+TEST_F(EngineWithHistory, NothingIsDeletedThatAProjectorHasNotPassed) {
+  house.get(take_lock(ana, "main"));
+  house.checkpoint();
+  EXPECT_EQ(disk.truncated, 0U);
+  EXPECT_EQ(disk.records.size(), 2U);
+  house.engine().projected("history", 1, house.stamp);
+  EXPECT_FALSE(house.engine().take_truncation());
+  house.engine().projected("history", 2, house.stamp);
+  EXPECT_EQ(house.engine().take_truncation(), 2U);
+  EXPECT_FALSE(house.engine().take_truncation());
+}
+
+TEST_F(EngineWithHistory, AProjectorTooFarBehindIsLeftAndItsGapRecorded) {
+  house.get(take_lock(ana, "main"));
+  house.pass(60s);
+  EXPECT_EQ(house.event_names().back(), "lock:acquired");
+  const std::size_t seen = house.projected.size();
+  house.pass(1ms);
+  const Names names = house.event_names();
+  EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"lock:stale", "projector:gap"}));
+  EXPECT_EQ(house.projected.size(), seen);
+  house.checkpoint();
+  EXPECT_NE(disk.truncated, 0U);
+}
+
+TEST_F(EngineCheckpoint, ACheckpointMadeInStepsIsTheSame) {
+  for (int i = 0; i < 300; ++i) house.ask(take_lock(ana, "lock" + std::to_string(i)));
+  house.engine().checkpoint();
+  house.settle();
+  const std::optional<Snapshot> snapshot = house.engine().take_snapshot();
+  Checkpointer checkpointer(house.journal(), *snapshot, 1000);
+  int steps = 0;
+  while (!checkpointer.is_done()) {
+    ASSERT_TRUE(checkpointer.step());
+    ++steps;
+  }
+  EXPECT_GT(steps, 10);
+  const std::string in_steps = disk.snapshots.at(301).bytes;
+  EXPECT_EQ(checkpointer.info()->digest, digest_of(snapshot->state));
+  ASSERT_TRUE(write_checkpoint(house.journal(), *snapshot));
+  const Result<Remembered> remembered = remember(*open_memory_journal(disk));
+  ASSERT_TRUE(remembered);
+  EXPECT_EQ(remembered->state, snapshot->state);
+  disk.snapshots.at(301).bytes = in_steps;
+  const Result<Remembered> again = remember(*open_memory_journal(disk));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->state, snapshot->state);
+}
+
+}  // namespace
+}  // namespace reeve::engine

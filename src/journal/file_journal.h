@@ -1,0 +1,35 @@
+#pragma once
+
+#include "journal/files.h"
+#include "journal/journal.h"
+#include "journal/journal_id.h"
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+
+namespace reeve::journal {
+
+// The defaults are what is shipped; tests make everything small.
+struct Options {
+  // The name of a journal that is made new. Random, see random_journal_id().
+  JournalId fresh_id;
+
+  // Recovery begins from the newest snapshot not after this, or from the oldest one if there is
+  // none such: what every projector has committed.
+  Sequence base_limit = std::numeric_limits<Sequence>::max();
+
+  std::uint64_t first_segment = std::uint64_t{1} << 20U;  // later ones double, up to the next
+  std::uint64_t largest_segment = std::uint64_t{64} << 20U;
+  std::uint64_t snapshot_after = std::uint64_t{32} << 20U;  // bytes of journal, at least
+  std::uint64_t keep_free = std::uint64_t{16} << 20U;       // beside room for a snapshot
+
+  std::size_t chunk_size = std::size_t{256} << 10U;    // raw bytes of a snapshot's chunk
+  std::uint64_t sync_every = std::uint64_t{4} << 20U;  // bytes of a snapshot between syncs
+  bool compress = true;
+};
+
+// `files` outlives what is returned.
+Result<std::unique_ptr<Recovery>> open_file_journal(Files& files, const Options& options);
+
+}  // namespace reeve::journal
