@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -155,6 +156,7 @@ void recover_a_million() {
   for (int round = 0; round < 3; ++round) {
     std::uint64_t records = 0;
     std::uint64_t sum = 0;
+    const std::clock_t cpu_before = std::clock();
     const double took = timed([&] {
       open(*files, [&](std::span<const Record> group) -> Result<void> {
         for (const Record& record : group) sum += record.entry.payload.size() + record.sequence;
@@ -162,9 +164,12 @@ void recover_a_million() {
         return {};
       });
     });
-    fmt::print("recovery of {} records of 250 bytes after an unclean stop: {:.0f} ms\n",
-               records,
-               took / 1000);
+    fmt::print(
+        "recovery of {} records of 250 bytes after an unclean stop: {:.0f} ms, {:.0f} ms of "
+        "them at work\n",
+        records,
+        took / 1000,
+        1000.0 * static_cast<double>(std::clock() - cpu_before) / CLOCKS_PER_SEC);
   }
 }
 

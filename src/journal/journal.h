@@ -95,7 +95,8 @@ class Journal {
   virtual Room room() const = 0;
 
   // Makes what the next commits will need, so that they need not wait for it: call it after the
-  // first reply and whenever wants_prepare(). Also looks at the disk's free space.
+  // first reply and whenever wants_prepare(). Also looks at the disk's free space: while room() is
+  // FinishingOnly it is wanted again and again, so ask once a second, and after each truncate().
   virtual bool wants_prepare() const = 0;
   virtual Result<void> prepare() = 0;
 

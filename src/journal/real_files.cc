@@ -26,10 +26,10 @@ namespace {
 constexpr mode_t file_mode = 0600;
 constexpr mode_t directory_mode = 0700;
 
-// Zeroes are written in pieces, and pushed to the disk every few of them, so that a commit that
-// comes meanwhile waits behind little.
+// Zeroes are written in pieces, and each is pushed to the disk before the next, so that a commit
+// that comes meanwhile waits behind little.
 constexpr std::size_t fill_piece = std::size_t{1} << 20U;
-constexpr std::uint64_t fill_sync_every = std::uint64_t{4} << 20U;
+constexpr std::uint64_t fill_sync_every = std::uint64_t{1} << 20U;
 
 std::string error_text(int error) { return std::generic_category().message(error); }
 
