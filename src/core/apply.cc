@@ -13,9 +13,9 @@ namespace reeve {
 // same step, until nothing new comes.
 class Root {
  public:
-  Root(State state, Stamp stamp, const Request& request)
-      : turn_(std::move(state), stamp, request.project, request.session, request.can_return) {}
-  Root(State state, Stamp stamp) : turn_(std::move(state), stamp) {}
+  Root(State& state, Stamp stamp, const Request& request)
+      : turn_(state, stamp, request.project, request.session, request.can_return) {}
+  Root(State& state, Stamp stamp) : turn_(state, stamp) {}
 
   Reply handle(const Request& request);
   void handle(const Tick&);
@@ -26,7 +26,7 @@ class Root {
   void handle(const session::Returned& returned) { session::come_back(turn_, returned.session); }
   void handle(const custody::ProcessGone& gone) { custody::gone(turn_, gone.process, false); }
 
-  Applied finish(Reply reply);
+  Said finish(Reply reply);
 
  private:
   Reply dispatch(const Request& request);
@@ -80,7 +80,11 @@ Reply Root::dispatch(const Request& request) {
       [&](const CancelRequest& command) { return cancel_request(turn_, command); });
 }
 
+// What is due has happened, whether or not a tick came by: no answer depends on that.
 Reply Root::handle(const Request& request) {
+  settle_due();
+  drain();
+  turn_.touched_ = 0;
   if (request.project != shared_project &&
       !turn_.state().projects.projects.contains(request.project)) {
     return refused(Why::NotFound, "project");
@@ -223,21 +227,21 @@ void Root::ask_for_phase(const grant::Request& request) {
 // Everything that follows from the input in the same step: inner effects, and what the
 // subscribers want done about the events; what has no room goes on with the next tick.
 void Root::drain() {
-  std::size_t carried_out = 0;
-  while (!turn_.inner_.empty() || turn_.routed_ < turn_.events_.size()) {
-    if (++carried_out > limits::routed_a_step) {
+  std::size_t steps = 0;
+  const auto position = [](std::size_t index) { return static_cast<std::ptrdiff_t>(index); };
+  while (turn_.carried_out_ < turn_.inner_.size() || turn_.routed_ < turn_.events_.size()) {
+    if (++steps > limits::routed_a_step) {
       CarryOn rest;
-      rest.effects.assign(turn_.inner_.begin(), turn_.inner_.end());
-      rest.events.assign(turn_.events_.begin() + static_cast<std::ptrdiff_t>(turn_.routed_),
-                         turn_.events_.end());
-      turn_.inner_.clear();
+      rest.effects.assign(turn_.inner_.begin() + position(turn_.carried_out_), turn_.inner_.end());
+      rest.events.assign(turn_.events_.begin() + position(turn_.routed_), turn_.events_.end());
+      turn_.carried_out_ = turn_.inner_.size();
       turn_.routed_ = turn_.events_.size();
       turn_.later(std::move(rest));
       return;
     }
-    if (!turn_.inner_.empty()) {
-      const Inner inner = std::move(turn_.inner_.front());
-      turn_.inner_.pop_front();
+    if (turn_.carried_out_ < turn_.inner_.size()) {
+      // Out of the vector first: carrying it out may perform more, and the vector may move.
+      const Inner inner = std::move(turn_.inner_[turn_.carried_out_++]);
       carry_out(inner);
     } else {
       // A copy: routing may announce more, and the vector may move.
@@ -251,44 +255,48 @@ Effects Root::routed(const Event& event) const {
   return event_bus::route(turn_.state().subscriptions, event);
 }
 
-Applied Root::finish(Reply reply) {
+Said Root::finish(Reply reply) {
   drain();
   if (turn_.changed_) {
     ++turn_.state_.sequence;
     turn_.state_.now = turn_.now();
   }
-  Applied applied;
-  applied.state = std::move(turn_.state_);
-  applied.reply = std::move(reply);
-  applied.answers = std::move(turn_.answers_);
-  applied.events = std::move(turn_.events_);
-  applied.effects = std::move(turn_.effects_);
-  applied.changed = turn_.changed_;
-  return applied;
+  Said said;
+  said.reply = std::move(reply);
+  said.answers = std::move(turn_.answers_);
+  said.events = std::move(turn_.events_);
+  said.effects = std::move(turn_.effects_);
+  said.changed = turn_.changed_;
+  return said;
 }
 
+Said::Said() = default;
+Said::Said(const Said&) = default;
+Said::Said(Said&&) noexcept = default;
+Said& Said::operator=(const Said&) = default;
+Said& Said::operator=(Said&&) noexcept = default;
+Said::~Said() = default;
+bool Said::operator==(const Said& other) const = default;
+
 Applied::Applied() = default;
+Applied::Applied(State after, Said said) : Said(std::move(said)), state(std::move(after)) {}
 Applied::Applied(const Applied&) = default;
 Applied::Applied(Applied&&) noexcept = default;
 Applied& Applied::operator=(const Applied&) = default;
 Applied& Applied::operator=(Applied&&) noexcept = default;
 Applied::~Applied() = default;
+bool Applied::operator==(const Applied& other) const = default;
 
-bool Applied::operator==(const Applied& other) const {
-  return state == other.state && reply == other.reply && answers == other.answers &&
-         events == other.events && effects == other.effects && changed == other.changed;
-}
-
-Applied apply(State state, const Input& input, Stamp stamp) {
+Said apply_to(State& state, const Input& input, Stamp stamp) {
   // Engine time never runs backwards; a stamp that does is our own mistake, but not one to
   // forget a lease for.
   stamp.now = std::max(stamp.now, state.now);
   if (const Request* request = std::get_if<Request>(&input)) {
-    Root root(std::move(state), stamp, *request);
+    Root root(state, stamp, *request);
     Reply reply = root.handle(*request);
     return root.finish(std::move(reply));
   }
-  Root root(std::move(state), stamp);
+  Root root(state, stamp);
   match(
       input,
       [](const Request&) {},
@@ -300,6 +308,11 @@ Applied apply(State state, const Input& input, Stamp stamp) {
       [&](const session::Returned& returned) { root.handle(returned); },
       [&](const custody::ProcessGone& gone) { root.handle(gone); });
   return root.finish({Ok{}});
+}
+
+Applied apply(State state, const Input& input, Stamp stamp) {
+  Said said = apply_to(state, input, stamp);
+  return {std::move(state), std::move(said)};
 }
 
 State initial_state(Time now) {

@@ -18,8 +18,27 @@
 // (`std::move`) and it is changed in place; give it a copy and the original stays as it was.
 namespace reeve {
 
-struct [[nodiscard]] Applied {
+// What a step says and wants done.
+struct [[nodiscard]] Said {
+  Said();
+  Said(const Said& other);
+  Said(Said&& other) noexcept;
+  Said& operator=(const Said& other);
+  Said& operator=(Said&& other) noexcept;
+  ~Said();
+
+  bool operator==(const Said& other) const;
+
+  Reply reply;
+  std::vector<Answer> answers;  // to requests that had been waiting
+  std::vector<Event> events;
+  std::vector<Start> effects;
+  bool changed = false;  // false: nothing to write, the state is what it was
+};
+
+struct [[nodiscard]] Applied : Said {
   Applied();
+  Applied(State state, Said said);
   Applied(const Applied& other);
   Applied(Applied&& other) noexcept;
   Applied& operator=(const Applied& other);
@@ -29,14 +48,13 @@ struct [[nodiscard]] Applied {
   bool operator==(const Applied& other) const;
 
   State state;
-  Reply reply;
-  std::vector<Answer> answers;  // to requests that had been waiting
-  std::vector<Event> events;
-  std::vector<Start> effects;
-  bool changed = false;  // false: nothing to write, the state is what it was
 };
 
 Applied apply(State state, const Input& input, Stamp stamp);
+
+// The same for whoever owns the one state that counts and keeps it where it is: carrying a state
+// in and out costs as much as a small step does.
+Said apply_to(State& state, const Input& input, Stamp stamp);
 
 // A state in which nothing has happened yet.
 State initial_state(Time now);

@@ -210,6 +210,7 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
   }
   const std::vector<RunnerName> runners = {ana, bo, cy};
   std::vector<WaiterId> waiting;
+  std::size_t told = 0;
   PersistentSet<BoardTaskId> over;
   PersistentMap<BoardTaskId, Token> newest;
   const auto take = [&](BoardTaskId task, Token token) {
@@ -228,7 +229,10 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
     const std::optional<Wait> wait =
         *rc::gen::arbitrary<bool>() ? std::optional(Wait{}) : std::nullopt;
     const std::size_t heard_before = world.heard.size();
-    switch (*rc::gen::inRange(0, 12)) {
+    const int move = *rc::gen::inRange(0, 12);
+    RC_LOG() << i << ": move " << move << " by " << runner.name << " on " << to_text(task)
+             << (wait ? ", waiting" : "") << '\n';
+    switch (move) {
       case 0:
       case 1:
       case 2:
@@ -275,6 +279,9 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
             world.input(Resumed{});
         }
     }
+    const std::vector<std::string> names = world.names();
+    for (; told < names.size(); ++told) RC_LOG() << "   " << names[told] << '\n';
+    RC_ASSERT(!::testing::Test::HasFailure());
     // Every lock that is over is announced and claimed once; tokens of a task grow.
     for (std::size_t at = heard_before; at < world.heard.size(); ++at) {
       if (const HasExpired* it = find_in<HasExpired>(world.heard[at])) {
@@ -286,7 +293,10 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
         RC_ASSERT(was_over);
         take(it->task, it->token);
       }
-      if (const WasStarted* it = find_in<WasStarted>(world.heard[at])) take(it->task, it->token);
+      if (const WasStarted* it = find_in<WasStarted>(world.heard[at])) {
+        over.erase(it->task);  // somebody had freed it by force
+        take(it->task, it->token);
+      }
     }
     for (const BoardTaskId each : tasks) {
       const std::optional<Tenure>& lock = world.task(each).lock;

@@ -66,19 +66,20 @@ void look_sooner(Turn& turn, const SectionName& name) {
 }  // namespace
 
 bool is_good(const Turn& turn, const Tenure& tenure) {
-  return !is_over(tenure.lease, turn.leases_from(), turn.now());
+  return !tenure.expired && !is_over(tenure.lease, turn.leases_from(), turn.now());
 }
 
 std::optional<Time> section_limit(const Table& table, const SectionName& name, Time leases_from) {
   const Section* section = table.sections.find(name);
   if (!section || !section->lock) return std::nullopt;
+  if (section->lock->expired) return Time::min();
   Time last = limit_of(section->lock->lease, leases_from).value_or(Time::max());
   for (auto at = table.held_in_section.lower_bound({name, {}});
        at != table.held_in_section.end() && (*at).section == name;
        ++at) {
     const Tenure& lock = *table.tasks.find((*at).task)->lock;
-    // A task that an earlier runner of the section lost does not hold it for this one.
-    if (lock.runner != section->lock->runner) continue;
+    // A task that was lost, be it by an earlier runner of the section, does not hold it.
+    if (lock.expired || lock.runner != section->lock->runner) continue;
     last = std::max(last, limit_of(lock.lease, leases_from).value_or(Time::max()));
   }
   return last;

@@ -53,12 +53,12 @@ std::uint64_t digest_of(const Command& command) {
   return hash_of(bytes);
 }
 
-std::uint64_t digest_of(const Applied& applied) {
+std::uint64_t digest_of(const Said& said) {
   ByteBuffer bytes;
-  append(bytes, applied.reply);
-  append(bytes, applied.answers);
-  append(bytes, applied.events);
-  append(bytes, applied.effects);
+  append(bytes, said.reply);
+  append(bytes, said.answers);
+  append(bytes, said.events);
+  append(bytes, said.effects);
   return hash_of(bytes);
 }
 

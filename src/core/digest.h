@@ -17,7 +17,7 @@ namespace reeve {
 std::uint64_t digest_of(const Command& command);
 
 // Of what a step said: reply, answers, events and effects. Journaled beside its input.
-std::uint64_t digest_of(const Applied& applied);
+std::uint64_t digest_of(const Said& said);
 
 // Of everything, part after part. Takes as long as the state is large.
 std::uint64_t digest_of(const State& state);

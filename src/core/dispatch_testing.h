@@ -73,7 +73,6 @@ inline DispatchId begin_retained(World& world) {
 inline void decide(World& world, DispatchId id, decision::Choice choice) {
   Turn turn(world.state, world.stamp);
   decided(turn, id, {choice, 0, "", "ana", world.stamp.now});
-  world.state = turn.state();
   world.state.now = world.stamp.now;
   world.state.sequence++;
   for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;

@@ -342,7 +342,6 @@ TEST(Grant, APhaseHoldsLocksAndSlotsThroughTheDaemonWithoutALimitOfTime) {
   const Granted granted = as<Granted>(reply);
   EXPECT_EQ(granted.given.at(0).expires_at, at(5min)) << "when the phase is to end itself";
   EXPECT_EQ(granted.given.at(1).expires_at, std::nullopt);
-  world.state = turn.state();
   world.pass(24h);
   EXPECT_EQ(world.holder_of("main"), "ana");
   EXPECT_EQ(world.in_use("agents"), 1u);
@@ -359,7 +358,6 @@ TEST(Grant, APhaseWaitsForLocksAndSlotsTogether) {
   const Reply reply = grant::ask(
       turn, of_phase({{lock_named("main"), {}, {}}}, {{slots_named("agents"), 1, {}, {}}}));
   EXPECT_TRUE(is<Waiting>(reply));
-  world.state = turn.state();
   world.stamp.now += 1ms;
 
   world.release(bo, "main");

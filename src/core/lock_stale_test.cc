@@ -204,8 +204,6 @@ TEST(Lock, EventsAreNamedAfterTheLock) {
 
 // ── escalation ──
 
-Turn turn_at(const Grants& world) { return Turn(world.state, world.stamp); }
-
 TEST(Lock, TheAnswerToReleaseAStaleLockFreesItAndNoOtherDoes) {
   Grants world;
   world.state.locks.defined.set(lock_named("main"), {std::nullopt, std::nullopt, true});
@@ -213,14 +211,13 @@ TEST(Lock, TheAnswerToReleaseAStaleLockFreesItAndNoOtherDoes) {
   world.pass(61s);
   ASSERT_TRUE(world.lock_is<lock::Stale>("main"));
 
-  Turn kept = turn_at(world);
-  lock::decided(kept, lock_named("main"), chosen(decision::Choice::LookAgain));
-  EXPECT_EQ(kept.state(), world.state);
+  const State before = world.state;
+  Turn turn(world.state, world.stamp);
+  lock::decided(turn, lock_named("main"), chosen(decision::Choice::LookAgain));
+  EXPECT_EQ(world.state, before);
 
-  Turn released = turn_at(world);
-  lock::decided(released, lock_named("main"), chosen(decision::Choice::ReleaseAnyway));
-  EXPECT_TRUE(std::holds_alternative<lock::Free>(
-      released.state().locks.locks.find(lock_named("main"))->state));
+  lock::decided(turn, lock_named("main"), chosen(decision::Choice::ReleaseAnyway));
+  EXPECT_TRUE(world.lock_is<lock::Free>("main"));
 }
 
 TEST(Lock, AnAnswerThatComesWhenTheLockHasMovedOnChangesNothing) {
@@ -229,11 +226,12 @@ TEST(Lock, AnAnswerThatComesWhenTheLockHasMovedOnChangesNothing) {
   world.pass(61s);
   world.acquire(bo, "main");
 
-  Turn turn = turn_at(world);
+  const State before = world.state;
+  Turn turn(world.state, world.stamp);
   lock::decided(turn, lock_named("main"), chosen(decision::Choice::ReleaseAnyway));
   lock::decided(turn, lock_named("never"), chosen(decision::Choice::ReleaseAnyway));
 
-  EXPECT_EQ(turn.state(), world.state);
+  EXPECT_EQ(world.state, before);
 }
 
 }  // namespace

@@ -157,6 +157,8 @@ void check_laws(const State& before, const State& after) {
   for (const auto& [effect, entry] : after.outbox) {
     const Address* to = std::get_if<Address>(&entry.effect.to);
     if (!to || to->kill) continue;
+    RC_LOG() << "   under way " << entry.effect.what.index() << " of " << to_text(to->pipeline)
+             << '\n';
     RC_ASSERT(busy.insert(to->pipeline).second);
   }
 }
@@ -212,7 +214,9 @@ RC_GTEST_PROP(PipelineProperty, TheLawsHoldWhateverHappens, ()) {
   const int steps = *rc::gen::inRange(1, 60);
   for (int i = 0; i < steps; ++i) {
     const State before = play.state;
+    play.forget();
     happen(play, false);
+    for (const std::string& name : play.names()) RC_LOG() << i << ": " << name << '\n';
     check_laws(before, play.state);
     RC_ASSERT(!::testing::Test::HasFailure());
   }

@@ -351,7 +351,6 @@ class QueueWork : public QueueClaim {
   void step(Do what) {
     Turn turn(world.state, world.stamp);
     what(turn);
-    world.state = turn.state();
     for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;
   }
   std::optional<TakenItem> take() {

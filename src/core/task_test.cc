@@ -300,12 +300,11 @@ TEST(Task, AFinishedOneIsForgottenAfter24HoursWithAllItsAttempts) {
 TEST(Task, OfFinishedOnesAThousandAreKept) {
   World world;
   for (std::size_t i = 0; i <= limits::finished_kept; ++i) {
-    Turn turn(std::move(world.state), world.stamp);
+    Turn turn(world.state, world.stamp);
     begin(turn, resolver());
-    State state = turn.state();
-    state.sequence = turn.sequence();
-    const EffectId run = state.outbox.first()->first;
-    world.state = apply(std::move(state), EffectEnded{run, {}}, world.stamp).state;
+    world.state.sequence = turn.sequence();
+    const EffectId run = world.state.outbox.first()->first;
+    world.state = apply(std::move(world.state), EffectEnded{run, {}}, world.stamp).state;
   }
   world.input(Tick{});
 

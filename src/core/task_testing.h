@@ -163,7 +163,6 @@ void in_turn(World& world, Verb verb) {
   Turn turn(world.state, world.stamp);
   verb(turn);
   const std::uint64_t sequence = turn.sequence();
-  world.state = turn.state();
   world.state.sequence = sequence;
   world.state.now = world.stamp.now;
   for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;

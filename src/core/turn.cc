@@ -4,12 +4,8 @@
 
 namespace reeve {
 
-Turn::Turn(State state, Stamp stamp, ProjectNo project, SessionId session, bool can_return)
-    : state_(std::move(state)),
-      stamp_(stamp),
-      project_(project),
-      session_(session),
-      can_return_(can_return) {}
+Turn::Turn(State& state, Stamp stamp, ProjectNo project, SessionId session, bool can_return)
+    : state_(state), stamp_(stamp), project_(project), session_(session), can_return_(can_return) {}
 
 void Turn::emit(ProjectNo project, EventBody event) {
   changed_ = true;

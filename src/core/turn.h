@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -35,12 +34,12 @@ struct Start {
 };
 
 // One step of the core on its way: the state being changed, and what is to be said and done
-// about it. Only `apply` makes one. The machines read through `state()` and write through
+// about it. Only the root makes one. The machines read through `state()` and write through
 // `change()`; an input for which nobody called `change()` changed nothing, takes no sequence
 // and is not written.
 class Turn {
  public:
-  Turn(State state,
+  Turn(State& state,
        Stamp stamp,
        ProjectNo project = default_project,
        SessionId session = {},
@@ -88,7 +87,7 @@ class Turn {
  private:
   friend class Root;
 
-  State state_;
+  State& state_;
   Stamp stamp_;
   ProjectNo project_;
   SessionId session_;
@@ -96,8 +95,9 @@ class Turn {
   bool changed_ = false;
   std::size_t touched_ = 0;
   std::uint32_t next_effect_ = 0;
-  std::deque<Inner> inner_;
-  std::size_t routed_ = 0;  // events already shown to the subscribers
+  std::vector<Inner> inner_;
+  std::size_t carried_out_ = 0;  // of the inner effects
+  std::size_t routed_ = 0;       // events already shown to the subscribers
   std::vector<Event> events_;
   std::vector<Start> effects_;
   std::vector<Answer> answers_;
