@@ -73,15 +73,15 @@ TEST(Digest, IsTheXxh3OfTheBytesOfTheValue) {
 }
 
 TEST(Digest, OfAStepIsTheXxh3OfItsFourParts) {
-  Applied applied;
-  applied.reply = Refused{Why::BadValue, "delay"};
-  applied.answers = {Answer{WaiterId{200}, Ok{}}};
+  Said said;
+  said.reply = Refused{Why::BadValue, "delay"};
+  said.answers = {Answer{WaiterId{200}, Ok{}}};
   const std::string bytes =
       "\x01\x07\x02\x05"
       "delay"                            // the reply: Refused, 7 bytes, BadValue, the subject
       "\x01\x04\xc8\x01\x00"             // one answer: 4 bytes, to 200, Ok
       + std::string("\x00\x00\x00", 3);  // of no bytes; no events; no effects
-  EXPECT_EQ(digest_of(applied), XXH3_64bits(bytes.data(), bytes.size()));
+  EXPECT_EQ(digest_of(said), XXH3_64bits(bytes.data(), bytes.size()));
 }
 
 TEST(Digest, OfAStateIsThatOfItsBytesInPieces) {
