@@ -23,10 +23,10 @@ reeve_pch_target(reeve_test_pch
 
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...])
 #
-# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with what they share in
-# testing.cc or *_testing.cc, the test program <name>_test, whose tests carry <name> as their
-# label. main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every
-# build looks again.
+# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
+# what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
+# <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
+# folder of headers, or one without tests yet, is fine: every build looks again.
 function(reeve_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "" "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
@@ -57,7 +57,8 @@ function(reeve_library name)
     target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
     gtest_discover_tests(${name}_test
       DISCOVERY_MODE PRE_TEST
-      PROPERTIES LABELS ${name} TIMEOUT 600)
+      PROPERTIES LABELS ${name} TIMEOUT 600
+        ENVIRONMENT REEVE_GOLDEN=${PROJECT_SOURCE_DIR}/tests/golden)
   endif()
 endfunction()
 
@@ -109,15 +110,24 @@ function(reeve_benchmarks folder)
   endforeach()
 endfunction()
 
-# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE.
+# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
+# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
+  file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
+  foreach(driver IN LISTS drivers)
+    cmake_path(GET driver STEM stem)
+    add_executable(${stem} ${driver})
+    target_link_libraries(${stem} PRIVATE ${arg_USES} fmt reeve_warnings Threads::Threads)
+  endforeach()
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
     add_test(NAME ${folder}.${stem} COMMAND bash ${script})
     set_tests_properties(${folder}.${stem} PROPERTIES
       LABELS ${folder} TIMEOUT 600
-      ENVIRONMENT "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION}")
+      ENVIRONMENT
+        "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION};REEVE_BUILD=${PROJECT_BINARY_DIR}")
   endforeach()
 endfunction()
 

@@ -3,11 +3,9 @@
 #include "journal/files.h"
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +35,7 @@ class Disk final : public journal::Files {
     PowerLoss,  // the operation and all after it fail, until restart()
     Kill,       // likewise, but the page cache stays
     Eio,        // this one operation fails
-    Enospc,
+    Enospc,     // likewise, if it is one that takes room; else the same as Eio
   };
 
   // The fault strikes at the n-th operation from now on (1 is the next one). Every call through
@@ -53,7 +51,7 @@ class Disk final : public journal::Files {
   void restart(Fault how = Fault::PowerLoss);
 
   // Bytes that may still be taken; 1 TiB if nobody said.
-  void set_free_space(std::uint64_t bytes) { free_ = bytes; }
+  void set_free_space(std::uint64_t bytes);
 
   // Turns one bit around, on the disk and in the page cache.
   void flip(const std::string& name, std::uint64_t offset, unsigned bit);
@@ -74,6 +72,44 @@ class Disk final : public journal::Files {
   Result<void> sync_directory() override;
   Result<std::uint64_t> free_space() override;
   std::string path_of(const std::string& name) const override { return name; }
+
+ private:
+  struct Page;
+  struct Inode;
+  class Handle;
+  using Directory = std::map<std::string, std::shared_ptr<Inode>>;
+
+  // One step in the directory that is not synced yet. `to` gets the inode, or nobody does.
+  struct Step {
+    std::optional<std::string> from;
+    std::optional<std::string> to;
+    std::shared_ptr<Inode> inode;
+  };
+
+  // What becomes of the operation that begins now.
+  struct Turn {
+    std::optional<Fault> fault;
+    std::optional<Error> error;  // set with a fault, and when everything is over already
+  };
+  Turn next(std::string_view what, const std::string& name, bool takes_room = false);
+  void take(Step step);
+  static void apply(const Step& step, Directory& directory);
+  void lose_power();
+  void recount();
+  bool coin() { return (random() & 1U) != 0; }
+  std::uint64_t random();
+
+  std::uint64_t seed_;
+  Directory cached_;
+  Directory durable_;
+  std::vector<Step> unsynced_;
+  std::uint64_t capacity_;
+  std::uint64_t used_ = 0;
+  std::uint64_t operations_ = 0;
+  std::uint64_t generation_ = 0;
+  std::uint64_t strike_at_ = 0;  // the operation's number; 0 for none
+  Fault strike_ = Fault::Eio;
+  std::optional<Fault> down_;
 };
 
 }  // namespace reeve::sim

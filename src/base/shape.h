@@ -10,7 +10,7 @@
 // a value of any type without knowing it; base/reflect.h reads the shape off the type.
 //
 //     queue::Item ─ Struct ─┬─ queue       Unsigned, 4 bytes
-//                           ├─ created_at  Time
+//                           ├─ created_at  EngineTime
 //                           ├─ data        Bytes
 //                           └─ rest        Optional ─▶ queue::Rest ─ Struct ─ ...
 //
@@ -27,9 +27,9 @@ enum class Kind : std::uint8_t {
   Enum,      // of `width` bytes; counts up from 0, by the names of `enumerators`
   Text,      // a std::string
   Bytes,
-  Duration,  // of `width` bytes, in units of `unit` milliseconds
-  Time,      // of the engine's clock, in milliseconds
-  Wall,      // of the machine's clock, in milliseconds since 1970 UTC
+  Lapse,       // a duration of `width` bytes, in units of `unit` milliseconds
+  EngineTime,  // in milliseconds
+  WallTime,    // in milliseconds since 1970 UTC
   Struct,
   Optional,  // or boxed: none or one `item`
   Vector,    // of `item`
@@ -40,7 +40,7 @@ enum class Kind : std::uint8_t {
 };
 
 struct Field {
-  std::string_view name;
+  std::string_view name = {};
   std::size_t offset = 0;
   const Shape* shape = nullptr;
 };
@@ -48,7 +48,7 @@ struct Field {
 // One of the things a variant can be. `emplace` makes it that, with the alternative's defaults,
 // and says where it is.
 struct Alternative {
-  std::string_view name;
+  std::string_view name = {};
   const Shape* shape = nullptr;
   void* (*emplace)(void* variant) = nullptr;
 };
@@ -105,6 +105,9 @@ struct MapOperations {
   void (*visit)(const void* map, EntryVisitor& visitor);
   // Replaces the contents by `count` entries, which must come in ascending order.
   Loaded (*load)(void* map, std::size_t count, EntrySource& source);
+  void (*clear)(void* map);
+  // One more entry, wherever it belongs; OutOfOrder if its key is there already.
+  Loaded (*add)(void* map, EntrySource& source);
 };
 
 union Operations {
@@ -124,15 +127,15 @@ struct Shape {
   // Of a closed struct of numbers: people write it as text, `12-0`.
   bool dashed = false;
   std::uint32_t unit = 1;
-  std::size_t size = 0;   // in memory
-  std::string_view name;  // as in the code, without `reeve::`; of what has one
-  std::string_view prefix;
-  std::span<const Field> fields;
-  std::span<const Alternative> alternatives;
-  std::span<const std::string_view> enumerators;
+  std::size_t size = 0;        // in memory
+  std::string_view name = {};  // as in the code, without `reeve::`; of what has one
+  std::string_view prefix = {};
+  std::span<const Field> fields = {};
+  std::span<const Alternative> alternatives = {};
+  std::span<const std::string_view> enumerators = {};
   const Shape* key = nullptr;   // of a map or set
   const Shape* item = nullptr;  // of an optional, a vector, a map
-  Operations operations;
+  Operations operations = {};
 };
 
 // How a value with defaults is made. Types that have no default of their own say here what they

@@ -293,7 +293,10 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
         RC_ASSERT(was_over);
         take(it->task, it->token);
       }
-      if (const WasStarted* it = find_in<WasStarted>(world.heard[at])) take(it->task, it->token);
+      if (const WasStarted* it = find_in<WasStarted>(world.heard[at])) {
+        over.erase(it->task);  // somebody had freed it by force
+        take(it->task, it->token);
+      }
     }
     for (const BoardTaskId each : tasks) {
       const std::optional<Tenure>& lock = world.task(each).lock;

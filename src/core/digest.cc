@@ -1,14 +1,12 @@
 #include "core/digest.h"
 
-#include <boost/pfr/core.hpp>
+#include "base/shape.h"
+#include "base/value_bytes.h"
+#include "core/shapes.h"
 
-#include <chrono>
-#include <concepts>
-#include <optional>
+#include <cstddef>
+#include <memory>
 #include <string_view>
-#include <type_traits>
-#include <utility>
-#include <variant>
 #include <vector>
 #define XXH_STATIC_LINKING_ONLY  // for the state as a member
 #include <xxhash.h>
@@ -16,139 +14,75 @@
 namespace reeve {
 namespace {
 
-class Digester {
+// Small enough to be hashed while it is still near.
+constexpr std::size_t chunk = 64 * 1024;
+
+std::uint64_t hash_of(const ByteBuffer& buffer) {
+  return XXH3_64bits(buffer.view().data(), buffer.size());
+}
+
+template <class T>
+void append(ByteBuffer& to, const T& value) {
+  append_value(to, shape_of<T>(), &value);
+}
+
+template <class T>
+void append(ByteBuffer& to, const std::vector<T>& values) {
+  to.varint(values.size());
+  for (const T& value : values) append(to, value);
+}
+
+class HashParts final : public ByteSink {
  public:
-  Digester() { XXH3_64bits_reset(&state_); }
-
-  std::uint64_t value() const { return XXH3_64bits_digest(&state_); }
-
-  void number(std::uint64_t value) {
-    unsigned char bytes[8];
-    for (unsigned char& byte : bytes) {
-      byte = static_cast<unsigned char>(value & 0xff);
-      value >>= 8;
-    }
-    XXH3_64bits_update(&state_, bytes, sizeof bytes);
+  bool take(ByteBuffer& buffer) override {
+    digest_.add(buffer.view());
+    buffer.clear();
+    return true;
   }
-
-  void text(std::string_view text) {
-    number(text.size());
-    XXH3_64bits_update(&state_, text.data(), text.size());
-  }
+  std::uint64_t value() const { return digest_.value(); }
 
  private:
-  XXH3_state_t state_;
+  StateDigest digest_;
 };
-
-// One overload a shape; an aggregate is its fields in order.
-template <class T>
-  requires(std::integral<T> || std::is_enum_v<T>)
-void add(Digester& to, T value) {
-  to.number(static_cast<std::uint64_t>(value));
-}
-
-inline void add(Digester& to, const std::string& value) { to.text(value); }
-inline void add(Digester& to, const Bytes& value) { to.text(value.view()); }
-
-template <class Rep, class Period>
-void add(Digester& to, std::chrono::duration<Rep, Period> value) {
-  to.number(static_cast<std::uint64_t>(value.count()));
-}
-
-template <class Clock, class D>
-void add(Digester& to, std::chrono::time_point<Clock, D> value) {
-  add(to, value.time_since_epoch());
-}
-
-template <class A, class B>
-void add(Digester& to, const std::pair<A, B>& value);
-template <class T>
-void add(Digester& to, const std::optional<T>& value);
-template <class T>
-void add(Digester& to, const Boxed<T>& value);
-template <class T>
-void add(Digester& to, const std::vector<T>& value);
-template <class... Ts>
-void add(Digester& to, const std::variant<Ts...>& value);
-template <class Key, class Value>
-void add(Digester& to, const PersistentMap<Key, Value>& value);
-template <class Key>
-void add(Digester& to, const PersistentSet<Key>& value);
-
-template <class T>
-  requires std::is_aggregate_v<T>
-void add(Digester& to, const T& value) {
-  boost::pfr::for_each_field(value, [&](const auto& field) { add(to, field); });
-}
-
-inline void add(Digester& to, const Reply& reply) { add(to, reply.value); }
-
-template <class A, class B>
-void add(Digester& to, const std::pair<A, B>& value) {
-  add(to, value.first);
-  add(to, value.second);
-}
-
-template <class T>
-void add(Digester& to, const std::optional<T>& value) {
-  to.number(value ? 1 : 0);
-  if (value) add(to, *value);
-}
-
-template <class T>
-void add(Digester& to, const Boxed<T>& value) {
-  to.number(value ? 1 : 0);
-  if (value) add(to, *value);
-}
-
-template <class T>
-void add(Digester& to, const std::vector<T>& value) {
-  to.number(value.size());
-  for (const auto& element : value) add(to, static_cast<const T&>(element));
-}
-
-template <class... Ts>
-void add(Digester& to, const std::variant<Ts...>& value) {
-  to.number(value.index());
-  std::visit([&](const auto& alternative) { add(to, alternative); }, value);
-}
-
-template <class Key, class Value>
-void add(Digester& to, const PersistentMap<Key, Value>& value) {
-  to.number(value.size());
-  for (const auto& [key, element] : value) {
-    add(to, key);
-    add(to, element);
-  }
-}
-
-template <class Key>
-void add(Digester& to, const PersistentSet<Key>& value) {
-  to.number(value.size());
-  for (const Key& key : value) add(to, key);
-}
 
 }  // namespace
 
 std::uint64_t digest_of(const Command& command) {
-  Digester digester;
-  add(digester, command);
-  return digester.value();
+  ByteBuffer bytes;
+  append(bytes, command);
+  return hash_of(bytes);
 }
 
 std::uint64_t digest_of(const Said& said) {
-  Digester digester;
-  add(digester, said.reply);
-  add(digester, said.answers);
-  add(digester, said.events);
-  add(digester, said.effects);
-  return digester.value();
+  ByteBuffer bytes;
+  append(bytes, said.reply);
+  append(bytes, said.answers);
+  append(bytes, said.events);
+  append(bytes, said.effects);
+  return hash_of(bytes);
 }
 
 std::uint64_t digest_of(const State& state) {
-  Digester digester;
-  std::apply([&](const auto&... part) { (add(digester, part), ...); }, parts_of(state));
-  return digester.value();
+  HashParts hash;
+  ByteBuffer buffer;
+  for (const Field& part : shape_of<State>().fields) {
+    const auto* const value = reinterpret_cast<const std::byte*>(&state) + part.offset;
+    stream_value(buffer, *part.shape, value, chunk, hash);
+  }
+  return hash.value();
 }
+
+struct StateDigest::Hash {
+  XXH3_state_t state;
+};
+
+StateDigest::StateDigest() : hash_(std::make_unique<Hash>()) { XXH3_64bits_reset(&hash_->state); }
+StateDigest::~StateDigest() = default;
+
+void StateDigest::add(std::string_view bytes) {
+  XXH3_64bits_update(&hash_->state, bytes.data(), bytes.size());
+}
+
+std::uint64_t StateDigest::value() const { return XXH3_64bits_digest(&hash_->state); }
 
 }  // namespace reeve

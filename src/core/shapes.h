@@ -46,7 +46,9 @@ struct Blank<EventBody> {
 };
 template <>
 struct Blank<Event> {
-  static Event make() { return {.body = Escalate{}}; }
+  static Event make() {
+    return {.sequence = 0, .index = 0, .at = {}, .project = {}, .body = Escalate{}};
+  }
 };
 
 }  // namespace reeve

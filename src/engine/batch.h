@@ -18,7 +18,7 @@ class Batch {
   void add(Stamp stamp, std::string_view payload, std::uint64_t digest);
   void clear();  // keeps the memory
 
-  bool empty() const { return places_.empty(); }
+  bool empty() const { return ends_.empty(); }
   std::uint64_t bytes() const { return bytes_.size(); }
 
   Sequence first = 0;
@@ -29,7 +29,7 @@ class Batch {
 
  private:
   std::vector<char> bytes_;
-  std::vector<std::size_t> places_;  // where each payload ends
+  std::vector<std::size_t> ends_;  // where each payload ends
   std::vector<journal::Entry> entries_;
 };
 

@@ -39,10 +39,15 @@
 // of their decisions, and whoever has a reply sees in every later one at least as much.
 namespace reeve::engine {
 
+struct ProjectorPort {
+  Projector* projector = nullptr;
+  Sequence passed = 0;  // what it has made durable, as it says itself
+};
+
 struct Ports {
   Hands& hands;
   Listener& listener;
-  std::map<std::string, Projector*> projectors = {};
+  std::map<std::string, ProjectorPort> projectors = {};  // by name: `history`
 };
 
 class Engine {
@@ -81,8 +86,10 @@ class Engine {
   void session_ended(SessionId session, Stamp stamp);
   void session_returned(Ticket ticket, SessionId session, Stamp stamp);
 
-  // False: too much is decided and not yet durable, or it is over. Nothing more should be read from
-  // clients; what comes in all the same is still decided.
+  // False: too much is decided and not yet durable, the outbox is still being observed, or it is
+  // over. Nothing more should be read from clients; what comes in all the same is still decided.
+  // (A request settles what is due before it is judged: so at a start clients wait, 6 s at most,
+  // until it is known what became of the work whose deadlines passed meanwhile.)
   bool wants_input() const;
 
   // When tick() has something to do. Fires late, never early.
@@ -143,20 +150,22 @@ class Engine {
   // What one input caused, until it may leave.
   struct Pending {
     Sequence after = 0;  // leaves when this is durable
-    Ticket ticket;
-    std::optional<Said> said;
-    std::optional<EffectId> ended;     // makes room for the next effect
-    std::optional<Snapshot> snapshot;  // of a query, or without a ticket of a checkpoint
+    Ticket ticket = {};
+    std::optional<Said> said = {};          // none: it came after the end
+    std::optional<EffectId> ended = {};     // makes room for the next effect
+    std::optional<Snapshot> snapshot = {};  // of a query, or without a ticket of a checkpoint
   };
 
   void notice(Stamp stamp);
   Said decide(const Input& input, Stamp stamp);
   void input(const Input& input, Stamp stamp, Ticket ticket = {});
   void hold(Pending pending);
-  void refuse(Ticket ticket, Reply reply);
+  void answer(Ticket ticket, Reply reply);
   bool refuses(const Request& request) const;
   bool is_due(Stamp stamp) const;
+  bool waits_for_observations(Time now) const;
   void release(Pending& pending);
+  void give_up();
   void start_ready();
   void observe_outbox();
   void watch_processes();
@@ -177,15 +186,18 @@ class Engine {
 
   std::deque<Pending> pending_;
   bool began_ = false;
+  bool delivering_ = false;
   bool observes_ = false;  // the outbox is yet to be looked at
   Time observing_until_;   // deadlines wait for observations, but not for ever
   Stamp last_look_;
+  Stamp last_stamp_;      // of the last input that changed anything
+  Sequence reached_ = 0;  // what projectors were told
   PersistentSet<custody::Held> watched_;
 
   bool checkpointing_ = false;
   std::optional<Snapshot> snapshot_;
-  Sequence checkpoint_ = 0;  // the last one that is safe
-  Sequence truncated_ = 0;
+  Sequence checkpoint_ = 0;                // the last one that is safe
+  std::deque<Sequence> safe_checkpoints_;  // those that truncation has not reached
   std::uint64_t checkpoint_bytes_ = 0;
   std::uint64_t bytes_since_checkpoint_ = 0;  // decided since the state of the last one
   std::uint64_t bytes_when_asked_ = 0;        // what of them the one being written contains

@@ -30,8 +30,10 @@ inline constexpr Duration suspended = 500ms;
 // The wall clock drifts against the boot clock and is slewed; this much at once is a step.
 inline constexpr Duration stepped = 500ms;
 
-// How long deadlines wait, after a start, for the effects of the outbox to be observed.
-inline constexpr Duration observing = 30s;
+// How long deadlines and clients wait, after a start, for the effects of the outbox to be observed.
+// Less than what a connection has to come back (10 s), more than what an adapter may take to look
+// (5 s). An effect not observed by then is not started: it waits for its observation alone.
+inline constexpr Duration observing = 6s;
 
 // A projector further behind is left, and its gap recorded.
 inline constexpr Duration projector_behind = 60s;

@@ -60,7 +60,7 @@ class Outbox {
   // It has its outcome, or needs none any more.
   void ended(EffectId id);
 
-  // Those whose turn has come, in order; they count as running from now on.
+  // Those whose turn has come, kills first, in order; they count as running from now on.
   std::vector<EffectId> take_ready();
 
   bool observing() const { return observing_ != 0; }
@@ -85,6 +85,7 @@ class Outbox {
   std::map<EffectId, Known> effects_;
   std::map<EffectSubject, std::set<EffectId>> lines_;
   std::set<EffectId> ready_;  // waiting, and first in all their lines
+  std::set<EffectId> ready_kills_;
 };
 
 }  // namespace reeve::engine

@@ -104,6 +104,9 @@ class Projector {
   virtual ~Projector() = default;
 
   virtual void project(const Event& event) = 0;
+
+  // All events of sequences up to this one were shown; not every sequence has some.
+  virtual void reached(Sequence sequence) = 0;
 };
 
 }  // namespace reeve::engine

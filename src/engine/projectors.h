@@ -8,6 +8,7 @@
 #include <deque>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ class Projectors {
 
   // What all that count have passed; `nobody` if there is none.
   Sequence all_passed() const;
+
+  // When somebody may have to be left; none while all are up to date.
+  std::optional<Time> next_look() const;
 
   // Whether events still go to it.
   bool counts(const std::string& name) const;

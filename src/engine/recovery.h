@@ -26,7 +26,8 @@ namespace reeve::engine {
 
 struct Remembered {
   State state;
-  EventLog events;
+  Stamp stamp = {};  // of the last record
+  EventLog events = EventLog();
   Sequence snapshot = 0;             // the sequence it began from
   std::uint64_t snapshot_bytes = 0;  // of the state, as it was written
   std::uint64_t replayed = 0;        // records

@@ -21,7 +21,8 @@
 // without writing them: nobody may call it again and believe the answer.
 //
 // Errors name the file, the offset where there is one, and what the system said. No room left is
-// Error::Code::Full, a missing file NotFound, everything else Io.
+// Error::Code::Full, a missing file NotFound, everything else Io; a sync that fails, for whatever
+// reason, is Io.
 namespace reeve::journal {
 
 // Writes to a file opened for Commit begin and end at multiples of this, and come from memory

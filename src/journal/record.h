@@ -78,8 +78,13 @@ struct Bad {        // written, but not a whole record
 };
 struct Unknown {  // a whole record of a kind that this version does not know
   std::string what;
+  Record record;
 };
 using AtPlace = std::variant<Decoded, Nothing, Bad, Unknown>;
 AtPlace decode(std::string_view bytes, const Place& place);
+
+// Whether a header whose own checksum is right stands at the beginning of `bytes`, and what it says
+// but for the payload: all that one look at few bytes can tell.
+std::optional<Record> decode_header(std::string_view bytes, const Place& place);
 
 }  // namespace reeve::journal

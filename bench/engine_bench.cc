@@ -1,0 +1,238 @@
+// What a request costs on its way through the engine, and how many a second go through it.
+//
+//     ./dev bench engine
+//
+// First the parts of one push of 200 bytes, each over 200,000 requests in processor time of this
+// thread: deciding (apply), writing the input as bytes (encode), the digest of what was said, all
+// of it with the rest of Engine::submit() and deliver(). Then pushes a second by the clock, in
+// batches of so many as clients wait at once: on a journal that does nothing, and on the real one,
+// whose thread syncs a batch while the next is being decided. The rounds of the two take turns, so
+// that a busy neighbour slows both.
+
+#include "engine/engine.h"
+
+#include "codec/binary.h"
+#include "core/apply.h"
+#include "core/digest.h"
+#include "engine/writer.h"
+#include "journal/file_journal.h"
+#include "journal/real_files.h"
+
+#include <fmt/core.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace reeve::bench {
+namespace {
+
+constexpr std::size_t requests = 200'000;
+constexpr std::size_t item_bytes = 200;
+constexpr Stamp stamp{Time{} + std::chrono::hours{1}, Wall{std::chrono::hours{24 * 365 * 50}}};
+const QueueName queue_name{default_project, "bench"};
+
+double worked() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
+}
+
+Request request(queue::Command command) {
+  return {default_project, {}, true, {}, std::move(command)};
+}
+
+Request push_of(std::size_t number) {
+  queue::NewItem item;
+  item.data = Bytes(std::string(item_bytes, static_cast<char>('a' + number % 26)));
+  return request(queue::Push{queue_name, {std::move(item)}});
+}
+
+struct Nobody final : engine::Hands, engine::Listener {
+  void start(const Start&) override {}
+  void observe(const Start&) override {}
+  void watch(const Process&) override {}
+  void forget(const Process&) override {}
+  void replied(engine::Ticket, engine::Sequence, const Reply&) override { ++replies; }
+  void answered(WaiterId, engine::Sequence, const Reply&) override {}
+  void queried(engine::Ticket, const State&, Stamp) override {}
+  void unavailable(engine::Ticket, const Error&) override {}
+  void news() override {}
+
+  std::uint64_t replies = 0;
+};
+
+struct House {
+  Nobody nobody;
+  engine::Engine engine;
+
+  explicit House(engine::Remembered remembered) : engine(std::move(remembered), {nobody, nobody}) {
+    engine.begin(stamp);
+    engine.submit(engine::Ticket{1}, request(queue::Create{queue_name, {}}), stamp);
+  }
+  void submit(std::size_t number) {
+    engine.submit(engine::Ticket{number + 2}, push_of(number), stamp);
+  }
+};
+
+// ── The parts of a request ──
+
+void parts() {
+  std::vector<Input> inputs;
+  for (std::size_t i = 0; i < requests; ++i) inputs.emplace_back(push_of(i));
+  State state = initial_state(stamp.now);
+  apply_to(state, request(queue::Create{queue_name, {}}), stamp).changed;
+  std::vector<Said> said;
+  said.reserve(requests);
+
+  double before = worked();
+  for (const Input& input : inputs) said.push_back(apply_to(state, input, stamp));
+  const double apply = (worked() - before) / requests;
+
+  std::size_t bytes = 0;
+  before = worked();
+  for (const Input& input : inputs) bytes += codec::to_bytes(input).size();
+  const double encode = (worked() - before) / requests;
+
+  std::uint64_t digests = 0;
+  before = worked();
+  for (const Said& one : said) digests ^= digest_of(one);
+  const double digest = (worked() - before) / requests;
+
+  before = worked();
+  for (const Said& one : said) {
+    for (const Event& event : one.events) bytes += codec::to_bytes(event).size();
+  }
+  const double events = (worked() - before) / requests;
+
+  House house(engine::nothing_remembered());
+  before = worked();
+  for (std::size_t i = 0; i < requests; ++i) {
+    house.engine.submit(engine::Ticket{i + 2}, std::get<Request>(std::move(inputs[i])), stamp);
+    if (i % 64 != 0) continue;
+    const std::optional<engine::Batch> batch = house.engine.take_batch();
+    house.engine.committed(batch->last);
+    house.engine.deliver();
+  }
+  const double all = (worked() - before) / requests;
+
+  fmt::print("a push of {} bytes, in ns of processor time (check {:x} {})\n",
+             item_bytes,
+             digests,
+             bytes % 10);
+  const auto line = [&](const char* what, double nanoseconds) {
+    fmt::print("  {:<34}{:>8.0f}{:>8.0f} %\n", what, nanoseconds, nanoseconds / all * 100);
+  };
+  line("apply", apply);
+  line("encode", encode);
+  line("digest", digest);
+  line("size of its events", events);
+  line("all of submit, commit and deliver", all);
+}
+
+// ── Requests a second ──
+
+double rate(std::size_t count, double seconds) { return static_cast<double>(count) / seconds; }
+
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+// Commits that are there at once: what the engine itself can do.
+double without_a_disk(std::size_t clients, std::size_t count) {
+  House house(engine::nothing_remembered());
+  const auto begin = std::chrono::steady_clock::now();
+  for (std::size_t i = 0; i < count;) {
+    for (std::size_t client = 0; client < clients && i < count; ++client) house.submit(i++);
+    const std::optional<engine::Batch> batch = house.engine.take_batch();
+    house.engine.committed(batch->last);
+    house.engine.deliver();
+  }
+  return rate(house.nobody.replies, seconds_since(begin));
+}
+
+// As in the daemon: so many clients, each asks again when it has its reply.
+double on_a_disk(std::size_t clients, std::size_t count, const std::string& path) {
+  std::filesystem::remove_all(path);
+  if (!journal::make_directory(path)) std::abort();
+  const auto files = journal::RealFiles::open_directory(path);
+  if (!files) std::abort();
+  journal::Options options;
+  options.fresh_id = journal::random_journal_id();
+  const auto recovery = journal::open_file_journal(**files, options);
+  if (!recovery) std::abort();
+  Result<engine::Remembered> remembered = engine::remember(**recovery);
+  const auto opened = (*recovery)->begin();
+  if (!remembered || !opened) std::abort();
+  journal::Journal& journal = **opened;
+  House house(*std::move(remembered));
+
+  std::mutex mutex;
+  std::condition_variable woken;
+  bool awake = false;
+  double result = 0;
+  {
+    engine::Writer writer(journal, [&] {
+      const std::scoped_lock lock(mutex);
+      awake = true;
+      woken.notify_one();
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t asked = 0;
+    while (house.nobody.replies < count) {
+      while (asked < count + 1 && asked < house.nobody.replies + clients) house.submit(asked++);
+      if (std::optional<engine::Batch> batch = house.engine.take_batch()) {
+        writer.begin(*std::move(batch));
+      }
+      {
+        std::unique_lock lock(mutex);
+        woken.wait(lock, [&] { return awake; });
+        awake = false;
+      }
+      if (const auto finished = writer.finished()) {
+        if (!*finished) std::abort();
+        house.engine.committed(**finished);
+      }
+      house.engine.deliver();
+      if (journal.wants_prepare() && !journal.prepare()) std::abort();
+    }
+    result = rate(house.nobody.replies, seconds_since(begin));
+  }
+  std::filesystem::remove_all(path);
+  return result;
+}
+
+void rates() {
+  const char* home = std::getenv("REEVE_BENCH_DIR");
+  const std::string path =
+      (home ? std::string(home) : std::filesystem::current_path().string()) + "/engine_bench_home";
+  fmt::print("\npushes a second\n{:>10}{:>16}{:>16}\n", "clients", "no disk", "journal");
+  for (const std::size_t clients : {std::size_t{1}, std::size_t{16}, std::size_t{128}}) {
+    double best_without = 0;
+    double best_with = 0;
+    for (int round = 0; round < 3; ++round) {
+      best_without = std::max(best_without, without_a_disk(clients, requests));
+      best_with = std::max(best_with, on_a_disk(clients, clients == 1 ? 5'000 : 60'000, path));
+    }
+    fmt::print("{:>10}{:>16.0f}{:>16.0f}\n", clients, best_without, best_with);
+  }
+}
+
+}  // namespace
+
+void run() {
+  parts();
+  rates();
+}
+
+}  // namespace reeve::bench
+
+int main() { reeve::bench::run(); }

@@ -1,0 +1,195 @@
+#include "journal/file_journal.h"
+
+#include "journal/names.h"
+#include "journal/segment.h"
+#include "journal/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace reeve::journal {
+namespace {
+
+using Strings = std::vector<std::string>;
+
+Strings read_from(Journal& journal, Sequence from) {
+  Strings payloads;
+  const Result<void> told = journal.read(from, [&](std::span<const Record> group) {
+    for (const Record& record : group) payloads.emplace_back(record.entry.payload);
+    return Result<void>{};
+  });
+  EXPECT_TRUE(told.has_value()) << (told ? "" : told.error().message);
+  return payloads;
+}
+
+TEST(Journal, CountsRecordsFromOne) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  EXPECT_EQ(commit(*opened->journal, {"a", "b"}), 2U);
+  EXPECT_EQ(commit(*opened->journal, {"c"}), 3U);
+  EXPECT_EQ(opened->journal->next_sequence(), 4U);
+}
+
+TEST(Journal, ReadsWhatIsDurable) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  for (char c = 'a'; c < 'f'; ++c) commit(*opened->journal, {std::string(3000, c)});
+  commit(*opened->journal, {"x", "y"});
+  EXPECT_EQ(read_from(*opened->journal, 5), (Strings{std::string(3000, 'e'), "x", "y"}));
+  EXPECT_EQ(read_from(*opened->journal, 7), (Strings{"x", "y"}));
+  EXPECT_EQ(read_from(*opened->journal, 8), Strings{});
+  EXPECT_EQ(read_from(*opened->journal, 1).size(), 7U);
+}
+
+TEST(Journal, AGroupLargerThanASegmentGetsALargerOne) {
+  Scratch scratch;
+  const std::string large(100'000, 'x');
+  {
+    const Result<Opened> opened = open(scratch.files());
+    commit(*opened->journal, {"a"});
+    commit(*opened->journal, {large, "b"});
+  }
+  EXPECT_EQ(open(scratch.files())->payloads, (Strings{"a", large, "b"}));
+  EXPECT_EQ(open(scratch.files())->payloads, (Strings{"a", large, "b"}));
+}
+
+TEST(Journal, SegmentsGrowToTheLargest) {
+  Scratch scratch;
+  Options options = small_options();
+  options.largest_segment = 32768;
+  const Result<Opened> opened = open(scratch.files(), options);
+  for (int i = 0; i < 30; ++i) commit(*opened->journal, {std::string(3900, 'x')});
+  std::vector<std::uint64_t> sizes;
+  for (std::uint64_t number = 1; number <= 4; ++number) {
+    sizes.push_back(read_segment_header(scratch.files(), number)->size);
+  }
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{8192, 16384, 32768, 32768}));
+}
+
+TEST(Journal, ASpareIsMadeOnceAndUsed) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  EXPECT_TRUE(opened->journal->wants_prepare());
+  ASSERT_TRUE(opened->journal->prepare().has_value());
+  EXPECT_FALSE(opened->journal->wants_prepare());
+  ASSERT_TRUE(opened->journal->prepare().has_value());
+  EXPECT_EQ(scratch.names(), (Strings{segment_name(1), spare_name}));
+  commit(*opened->journal, {std::string(3000, 'a')});
+  commit(*opened->journal, {std::string(3000, 'b')});
+  EXPECT_EQ(scratch.names(), (Strings{segment_name(1), segment_name(2)}));
+  EXPECT_TRUE(opened->journal->wants_prepare());
+}
+
+TEST(Journal, WithTooLittleRoomLeftTakesFinishingWorkOnly) {
+  Scratch scratch;
+  Options options = small_options();
+  options.keep_free = std::uint64_t{1} << 60U;
+  const Result<Opened> opened = open(scratch.files(), options);
+  EXPECT_EQ(opened->journal->room(), Room::Plenty);
+  ASSERT_TRUE(opened->journal->prepare().has_value());
+  EXPECT_EQ(opened->journal->room(), Room::FinishingOnly);
+  EXPECT_TRUE(opened->journal->wants_prepare());
+  EXPECT_EQ(commit(*opened->journal, {"finished"}), 1U);
+}
+
+TEST(Journal, WantsASnapshotWhenItHasGrownByMoreThanTheLimit) {
+  Scratch scratch;
+  Options options = small_options();
+  options.snapshot_after = 3 * 64;
+  const Result<Opened> opened = open(scratch.files(), options);
+  Journal& journal = *opened->journal;
+  for (int i = 0; i < 3; ++i) commit(journal, {"x"});
+  EXPECT_FALSE(journal.wants_snapshot());
+  commit(journal, {"x"});
+  EXPECT_TRUE(journal.wants_snapshot());
+  snapshot(journal, 4, "small");
+  EXPECT_FALSE(journal.wants_snapshot());
+}
+
+TEST(Journal, WantsASnapshotWhenItHasGrownByMoreThanHalfOfTheLast) {
+  Scratch scratch;
+  Options options = small_options();
+  options.snapshot_after = 64;
+  options.compress = false;
+  options.chunk_size = 4096;
+  const Result<Opened> opened = open(scratch.files(), options);
+  Journal& journal = *opened->journal;
+  commit(journal, {"x"});
+  // Stored with its 64 + 24 + 24 + 40 bytes of frame: 640.
+  snapshot(journal, 1, std::string(640 - 152, 's'));
+  for (int i = 0; i < 5; ++i) commit(journal, {"x"});
+  EXPECT_FALSE(journal.wants_snapshot());
+  commit(journal, {"x"});
+  EXPECT_TRUE(journal.wants_snapshot());
+}
+
+TEST(Journal, WhatASnapshotCoversIsKeptUntilEverybodyHasPassedIt) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  Journal& journal = *opened->journal;
+  for (char c = 'a'; c < 'd'; ++c) commit(journal, {std::string(3500, c)});
+  snapshot(journal, 2, "two");
+  ASSERT_TRUE(journal.truncate(1).has_value());
+  EXPECT_EQ(read_from(journal, 1).size(), 3U);
+
+  ASSERT_TRUE(journal.truncate(2).has_value());
+  const Result<void> gone = journal.read(1, [](auto) { return Result<void>{}; });
+  ASSERT_FALSE(gone.has_value());
+  EXPECT_EQ(gone.error(),
+            (Error{Error::Code::NotFound, "record 1 is no longer kept; the oldest is 2"}));
+
+  snapshot(journal, 3, "three");
+  ASSERT_TRUE(journal.truncate(3).has_value());
+  EXPECT_EQ(scratch.names(), (Strings{segment_name(2), snapshot_name(3)}));
+  EXPECT_EQ(open(scratch.files())->content, "three");
+}
+
+TEST(Journal, ASnapshotThatIsDroppedLeavesNothing) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  commit(*opened->journal, {"a"});
+  {
+    auto writer = opened->journal->begin_snapshot({.sequence = 1, .stamp = {}});
+    ASSERT_TRUE((*writer)->append("half").has_value());
+    EXPECT_EQ(scratch.names().size(), 2U);
+  }
+  EXPECT_EQ(scratch.names(), Strings{segment_name(1)});
+}
+
+TEST(JournalDeathTest, ASnapshotOfWhatIsNotDurableIsAMistakeOfOurs) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  auto writer = opened->journal->begin_snapshot({.sequence = 1, .stamp = {}});
+  EXPECT_DEATH((void)(*writer)->finish(0), "durable_sequence");
+}
+
+// Under TSan this says that the two threads of journal.h may be two threads.
+TEST(Journal, CommitsWhileAnotherThreadPreparesReadsAndWritesSnapshots) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files());
+  Journal& journal = *opened->journal;
+  std::atomic<bool> done = false;
+  std::thread other([&] {
+    while (!done) {
+      EXPECT_TRUE(journal.prepare().has_value());
+      const Sequence last = journal.next_sequence() - 1;
+      snapshot(journal, last, std::string(1000, 's'));
+      EXPECT_TRUE(journal.truncate(last / 2).has_value());
+      EXPECT_TRUE(journal.read(last + 1, [](auto) { return Result<void>{}; }).has_value());
+    }
+  });
+  for (int i = 0; i < 300; ++i) commit(journal, {std::string(300, 'x'), "y"});
+  done = true;
+  other.join();
+  EXPECT_EQ(journal.next_sequence(), 601U);
+  const Result<Opened> again = open(scratch.files());
+  ASSERT_TRUE(again.has_value()) << again.error().message;
+  EXPECT_EQ(again->journal->next_sequence(), 601U);
+}
+
+}  // namespace
+}  // namespace reeve::journal

@@ -1,0 +1,5 @@
+#!/usr/bin/env bash
+# The crash matrix of the journal on the real file system; journal_crash.py says what it does.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+exec python3 "$here/journal_crash.py" "$REEVE_BUILD/journal_driver" "$@"
