@@ -63,7 +63,7 @@ class SimHands final : public engine::Hands {
     Stage stage = Stage::Asked;
     bool ours = true;          // the daemon of today waits for its end
     bool never_begun = false;  // as was told when somebody looked
-    Outcome outcome;
+    Outcome outcome = {};
   };
 
   void advance(Run& run);

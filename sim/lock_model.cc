@@ -23,17 +23,24 @@ const Command* command_in(const Request& request) {
   return nullptr;
 }
 
-std::optional<Process> process_of(const Boxed<HolderMeta>& meta) {
-  return meta ? meta->process : std::nullopt;
-}
-
 }  // namespace
 
 Time LockModel::limit_of(const Tenure& tenure) const {
+  if (tenure.lapsed) return *tenure.lapsed;
   Time limit = std::max(tenure.last_sign, sessions_.leases_from()) +
                tenure.want.timeout.value_or(limits::heartbeat_timeout);
   if (tenure.want.max_hold) limit = std::min(limit, tenure.since + *tenure.want.max_hold);
   return limit;
+}
+
+// What is over when anything is decided is over for good, whatever grace comes later. Grace itself is
+// decided before what it is for.
+void LockModel::lapse(Time now) {
+  const auto look_at = [&](Tenure& tenure) {
+    if (!tenure.lapsed && now > limit_of(tenure)) tenure.lapsed = limit_of(tenure);
+  };
+  for (auto& [name, tenure] : locks_) look_at(tenure);
+  for (auto& [key, tenure] : slots_) look_at(tenure);
 }
 
 bool LockModel::may_be_lost(const Tenure& tenure, Time now) const {
@@ -234,6 +241,7 @@ void LockModel::decided(Stamp stamp,
                         const Outgoing* ended_effect,
                         bool repeated) {
   token_before_ = last_token_;
+  if (!std::holds_alternative<Resumed>(input)) lapse(stamp.now);
   sessions_.decided(stamp, input, ended_effect);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);
   if (request) released(*request, said.reply, stamp.now);

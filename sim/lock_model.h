@@ -52,6 +52,7 @@ class LockModel {
     Time last_sign;
     std::uint32_t weight = 0;
     bool uncertain = false;  // something may have ended it that is not modelled
+    std::optional<Time> lapsed = {};  // what its limit was when it was over
   };
   struct SlotKey {
     std::string name;
@@ -60,6 +61,7 @@ class LockModel {
     auto operator<=>(const SlotKey&) const = default;
   };
 
+  void lapse(Time now);
   Time limit_of(const Tenure& tenure) const;
   bool is_over(const Tenure& tenure, Time now) const { return now > limit_of(tenure); }
   bool may_be_lost(const Tenure& tenure, Time now) const;  // its token may be refused

@@ -123,6 +123,12 @@ int run(int argc, char** argv) {
   std::signal(SIGABRT, aborted);
   if (to_replay) {
     current_seed = *to_replay;
+    if (const char* first = std::getenv("SIM_WARM")) {
+      Limits warm;
+      warm.first_seed = number(first);
+      warm.seeds = *to_replay - warm.first_seed;
+      run_seeds(warm);
+    }
     const Replay replayed = replay(*to_replay, limits.steps_a_seed, [](const std::string& line) {
       fmt::print("{}\n", line);
     });

@@ -1,6 +1,7 @@
 #include "sim/oracle.h"
 
 #include "codec/binary.h"
+#include "codec/json.h"
 #include "core/digest.h"
 #include "core/invariants.h"
 #include "engine/recovery.h"
@@ -60,6 +61,15 @@ void Oracle::committed() {
     if (shadow_.last_token < tokens || shadow_.last_number < numbers || shadow_.now < now ||
         shadow_.leases_from < leases_from) {
       return report_.violated(fmt::format("record {}: a counter ran backwards", kept.sequence));
+    }
+    if (report_.is_heard()) {
+      report_.say("    record {} at {} {}",
+                  kept.sequence,
+                  kept.stamp.now.time_since_epoch().count(),
+                  codec::to_json(*input));
+      for (const Event& event : said.events) {
+        report_.say("      event {}", codec::to_json(event.body));
+      }
     }
     for (const Event& event : said.events) {
       events_.push_back(event);

@@ -29,6 +29,7 @@ bool plant([[maybe_unused]] std::string_view name) {
   return false;
 }
 
+#ifdef REEVE_PLANTED
 namespace {
 
 // What a process that may be stopped by a CHECK has found, in memory that it shares with us.
@@ -55,6 +56,7 @@ void look_for(const BugName& bug, const Limits& limits, Found& found) {
 }
 
 }  // namespace
+#endif
 
 int find_planted(std::string_view name,
                  std::uint64_t first_seed,

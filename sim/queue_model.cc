@@ -8,10 +8,6 @@ namespace reeve::sim {
 
 namespace {
 
-std::optional<Process> process_of(const Boxed<HolderMeta>& meta) {
-  return meta ? meta->process : std::nullopt;
-}
-
 // The shortest rest after so many attempts: a fifth of it may be taken off.
 Duration least_backoff(const queue::Config& config, std::uint32_t attempts) {
   Duration rest = config.backoff_first;
@@ -74,8 +70,8 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
       wrong(fmt::format("though {} has it with claim {}", item->holder.name, item->token.value));
     }
     const bool over = now > limit_of(*item);
-    const bool freed = !item->certain || sessions_.was_cut(item->holder.session) ||
-                       sessions_.may_be_gone(item->holder.session, now) || item->process;
+    const bool freed = !item->certain || sessions_.may_be_gone(item->holder.session, now) ||
+                       item->process;
     if (freed && least > 0) --least;
     if (over && !freed) {
       if (config.max_attempts != 0 && item->attempts >= config.max_attempts) moved = true;
@@ -99,8 +95,7 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
     most = 0;
   }
   if (moved && !elsewhere && item->certain && !config.dead_letter &&
-      item->place == Place::Processing && !sessions_.was_cut(item->holder.session) &&
-      !item->process && !sessions_.may_be_gone(item->holder.session, now)) {
+      item->place == Place::Processing && !item->process && !sessions_.may_be_gone(item->holder.session, now)) {
     wrong("though its attempts were used up");
   }
   if (taken.attempts < least + 1 || taken.attempts > most + 1) {
@@ -123,6 +118,7 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
   item->holder = take.holder;
   item->process = take.process;
   item->last_sign = now;
+  item->lapsed.reset();
   item->visibility = there.visibility_timeout;
 }
 
@@ -148,7 +144,7 @@ void QueueModel::taken(Stamp stamp, const Take& take, const queue::Taken& reply)
     if (is_modelled(item.queue)) take_one(stamp, take, item);
   }
   if (std::ranges::all_of(reply.items, [](const auto& item) { return is_modelled(item.queue); })) {
-    check_order(stamp.now, reply);
+    if (in_order_) check_order(stamp.now, reply);
   }
 }
 
@@ -271,7 +267,15 @@ void QueueModel::decided(Stamp stamp,
                          const Outgoing* ended_effect,
                          bool repeated) {
   token_before_ = last_token_;
+  if (!std::holds_alternative<Resumed>(input)) {
+    for (auto& [id, item] : items_) {
+      if (item.place != Place::Processing || item.lapsed) continue;
+      if (stamp.now > limit_of(item)) item.lapsed = limit_of(item);
+    }
+  }
   sessions_.decided(stamp, input, ended_effect);
+  // Only requests and ticks settle what is due before anything else.
+  in_order_ = std::holds_alternative<Request>(input) || std::holds_alternative<Tick>(input);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);
   const auto answer_all = [&] {
     for (const Answer& answer : said.answers) {

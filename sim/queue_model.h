@@ -54,6 +54,7 @@ class QueueModel {
     std::optional<Process> process;
     Time last_sign;
     Duration visibility{0};
+    std::optional<Time> lapsed;  // what its limit was when it was over: for good
   };
   struct Take {
     Holder holder;
@@ -61,6 +62,7 @@ class QueueModel {
   };
 
   Time limit_of(const Item& item) const {
+    if (item.lapsed) return *item.lapsed;
     return std::max(item.last_sign, sessions_.leases_from()) + item.visibility;
   }
   bool may_be_lost(const Item& item, Time now) const;
@@ -81,6 +83,7 @@ class QueueModel {
   std::map<std::uint64_t, Item> items_;
   std::map<std::uint64_t, Take> waiting_;
   std::uint64_t last_item_ = 0;
+  bool in_order_ = true;
   std::uint64_t last_token_ = 0;
   std::uint64_t token_before_ = 0;
 };

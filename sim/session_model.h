@@ -13,16 +13,21 @@ namespace reeve::sim {
 
 class SessionModel {
  public:
+  // `ended_effect`: what the input says is done, if it is the good end of an effect.
   void decided(Stamp stamp, const Input& input, const Outgoing* ended_effect) {
     if (const auto* ended = std::get_if<session::Ended>(&input)) ended_.insert(ended->session);
-    if (const auto* back = std::get_if<session::Returned>(&input)) returned_.insert(back->session);
+    if (const auto* back = std::get_if<session::Returned>(&input)) {
+      awaited_.erase(back->session);
+      met_.insert_or_assign(back->session, true);
+    }
     if (const auto* gone = std::get_if<custody::ProcessGone>(&input)) gone_.insert(gone->process);
     if (const auto* resumed = std::get_if<Resumed>(&input)) {
       leases_from_ = stamp.now;
       if (resumed->what == System::What::Ready) {
-        returned_.clear();
-        awaited_until_ = stamp.now + limits::session_return;
-        restarted_ = true;
+        for (const auto& [session, can_return] : met_) {
+          awaited_[session] = can_return ? stamp.now + limits::session_return : stamp.now;
+        }
+        met_.clear();
       }
     }
     if (ended_effect) {
@@ -31,7 +36,9 @@ class SessionModel {
       if (process) gone_.insert(*process);
     }
     if (const auto* request = std::get_if<Request>(&input)) {
-      if (request->session) met_.insert_or_assign(request->session, stamp.now);
+      if (request->session) {
+        met_.insert_or_assign(request->session, request->can_return);
+      }
       const auto* decision = std::get_if<decision::Command>(&request->command);
       // Somebody may have decided to go on without seeing a process dead.
       if (decision && std::holds_alternative<decision::Resolve>(*decision)) blind_ = true;
@@ -43,23 +50,17 @@ class SessionModel {
   bool may_be_gone(SessionId session, Time now) const {
     if (!session) return false;
     if (ended_.contains(session)) return true;
-    if (!restarted_ || returned_.contains(session)) return false;
-    return now >= awaited_until_;
-  }
-  // It may have been ended at the restart already.
-  bool was_cut(SessionId session) const {
-    return session && restarted_ && !returned_.contains(session);
+    const auto awaited = awaited_.find(session);
+    return awaited != awaited_.end() && now >= awaited->second;
   }
   bool may_be_gone(const Process& process) const { return blind_ || gone_.contains(process); }
 
  private:
   std::set<SessionId> ended_;
-  std::set<SessionId> returned_;
-  std::map<SessionId, Time> met_;
+  std::map<SessionId, bool> met_;      // since the last start, or back since; whether it can return
+  std::map<SessionId, Time> awaited_;  // until when
   std::set<Process> gone_;
   Time leases_from_;
-  Time awaited_until_;
-  bool restarted_ = false;
   bool blind_ = false;
 };
 

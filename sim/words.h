@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/holder.h"
 #include "core/reply.h"
 
+#include <optional>
 #include <type_traits>
 #include <variant>
 
@@ -17,6 +19,11 @@ const T* word(const Reply& reply) {
   } else {
     return noun ? std::get_if<T>(noun) : nullptr;
   }
+}
+
+// The process that a holder names.
+inline std::optional<Process> process_of(const Boxed<HolderMeta>& meta) {
+  return meta ? meta->process : std::nullopt;
 }
 
 }  // namespace reeve::sim

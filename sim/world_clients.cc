@@ -1,3 +1,4 @@
+#include "codec/json.h"
 #include "sim/words.h"
 #include "sim/world.h"
 
@@ -15,15 +16,13 @@ void World::set_up() {
 
 void World::submit(std::size_t client, Request request) {
   const engine::Ticket ticket{++last_ticket_};
-  report_.say("  {} asks ({}.{}) key '{}' ticket {}",
-              clients_.at(client).name,
-              request.command.index(),
-              std::visit([](const auto& noun) -> std::size_t {
-                if constexpr (requires { noun.index(); }) return noun.index();
-                return 0;
-              }, static_cast<const CommandSum&>(request.command)),
-              request.key,
-              ticket.value);
+  if (report_.is_heard()) {
+    report_.say("  {} asks, ticket {} key '{}': {}",
+                clients_.at(client).name,
+                ticket.value,
+                request.key,
+                codec::to_json(request.command));
+  }
   askers_.insert_or_assign(ticket.value, Asker{client, request});
   oracle_.asked(ticket, request, stamp());
   daemon_->engine->submit(ticket, std::move(request), stamp());
@@ -68,7 +67,7 @@ void World::disconnect(std::size_t index) {
 
 void World::come_back(std::size_t index) {
   Client& client = clients_.at(index);
-  if (client.returning) return;
+  if (client.returning || (!daemon_->engine->wants_input() && !dice_.one_in(8))) return;
   if (!client.can_return || dice_.one_in(plan_.never_returns)) {
     report_.say("  {} comes as somebody else", client.name);
     return clients_.new_connection(index);
@@ -84,7 +83,9 @@ void World::come_back(std::size_t index) {
 // ── What they hear ──
 
 void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Reply& reply) {
-  report_.say("    ticket {} is answered at {} with {}", ticket.value, sequence, reply.value.index());
+  if (report_.is_heard()) {
+    report_.say("    ticket {} is answered at {}: {}", ticket.value, sequence, codec::to_json(reply));
+  }
   report_.mark(ticket.value * 1000003 + sequence);
   oracle_.replied(ticket, sequence, reply);
   const auto found = askers_.find(ticket.value);
@@ -105,7 +106,9 @@ void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Repl
 }
 
 void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& reply) {
-  report_.say("    waiter {} is answered at {}", waiter.value, sequence);
+  if (report_.is_heard()) {
+    report_.say("    waiter {} is answered at {}: {}", waiter.value, sequence, codec::to_json(reply));
+  }
   report_.mark(waiter.value + sequence);
   oracle_.answered(waiter, sequence, reply);
   const auto found = waiters_.find(waiter.value);

@@ -174,6 +174,7 @@ bool World::start() {
 }
 
 Result<engine::Remembered> World::remember(journal::Recovery& recovery) {
+  replayed_.clear();
   return engine::remember(recovery, [&](const Event& event) {
     if (plan_.projector && std::pair{event.sequence, event.index} > projected_) {
       replayed_.push_back({event.sequence, event.index});

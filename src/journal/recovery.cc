@@ -146,11 +146,15 @@ Result<bool> FileRecovery::try_snapshot(Sequence sequence) {
   return true;
 }
 
-// The newest first among those not after the limit; then, upwards, those after it.
+// The newest first among those not after the limit; then, if the records do not reach back to the
+// very first, upwards, those after it.
 Result<void> FileRecovery::choose_snapshot() {
   std::vector<Sequence> order = listing_.snapshots;
   const auto after = std::ranges::upper_bound(order, options_.base_limit);
   std::reverse(order.begin(), after);
+  if (!segments_.empty() && segments_.front().first_sequence == 1) {
+    order.erase(after, order.end());
+  }
   for (const Sequence sequence : order) {
     const Result<bool> good = try_snapshot(sequence);
     if (!good) return fail(good.error());
