@@ -122,11 +122,12 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
   item->visibility = there.visibility_timeout;
 }
 
-// Within a queue: nothing that was certainly ready comes after what was given.
-void QueueModel::check_order(Time now, const queue::Taken& reply) {
+// Within a queue: nothing that was certainly ready comes after what was given. What falls due in one
+// step does so in the order in which it was due, so what counts is what was ready before the step.
+void QueueModel::check_order(const queue::Taken& reply) {
   for (const queue::TakenItem& taken : reply.items) {
     for (const auto& [id, other] : items_) {
-      if (other.place != Place::Pending || !other.certain || other.ready > now) continue;
+      if (other.place != Place::Pending || !other.certain || other.ready > settled_) continue;
       if (other.queue != taken.queue.name) continue;
       const bool better = other.priority > taken.priority ||
                           (other.priority == taken.priority && id < taken.id.value);
@@ -144,7 +145,7 @@ void QueueModel::taken(Stamp stamp, const Take& take, const queue::Taken& reply)
     if (is_modelled(item.queue)) take_one(stamp, take, item);
   }
   if (std::ranges::all_of(reply.items, [](const auto& item) { return is_modelled(item.queue); })) {
-    if (in_order_) check_order(stamp.now, reply);
+    check_order(reply);
   }
 }
 
@@ -274,8 +275,6 @@ void QueueModel::decided(Stamp stamp,
     }
   }
   sessions_.decided(stamp, input, ended_effect);
-  // Only requests and ticks settle what is due before anything else.
-  in_order_ = std::holds_alternative<Request>(input) || std::holds_alternative<Tick>(input);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);
   const auto answer_all = [&] {
     for (const Answer& answer : said.answers) {
@@ -291,6 +290,10 @@ void QueueModel::decided(Stamp stamp,
   if (takes) answer_all();
   if (request) replied(stamp, *request, said.reply);
   answer_all();
+  // Only requests and ticks settle what is due.
+  if (std::holds_alternative<Request>(input) || std::holds_alternative<Tick>(input)) {
+    settled_ = stamp.now;
+  }
 }
 
 void QueueModel::judged(Stamp stamp, const Request& request, const Reply& reply) {

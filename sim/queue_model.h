@@ -69,7 +69,7 @@ class QueueModel {
   void pushed(Stamp stamp, const queue::Push& push, const queue::Pushed& reply);
   void taken(Stamp stamp, const Take& take, const queue::Taken& reply);
   void take_one(Stamp stamp, const Take& take, const queue::TakenItem& taken);
-  void check_order(Time now, const queue::Taken& reply);
+  void check_order(const queue::Taken& reply);
   void settled(Stamp stamp, const queue::Complete& complete, const queue::Settled& reply);
   void failed(Stamp stamp, Item& item, std::optional<Duration> retry_after);
   void replied(Stamp stamp, const Request& request, const Reply& reply);
@@ -83,7 +83,7 @@ class QueueModel {
   std::map<std::uint64_t, Item> items_;
   std::map<std::uint64_t, Take> waiting_;
   std::uint64_t last_item_ = 0;
-  bool in_order_ = true;
+  Time settled_ = Time::min();  // what was due by then has happened
   std::uint64_t last_token_ = 0;
   std::uint64_t token_before_ = 0;
 };

@@ -16,17 +16,18 @@ enum class Bug : std::uint8_t {
   // journal
   AckBeforeSync,          // a commit returns without its sync
   NoDirectorySync,        // a new segment's name is not synced with the directory
+  StartNameUnsynced,      // nor is that of the segment a start begins with
+  OldRemovedFirst,        // a start removes the old tail before the new one has its name
   SnapshotRenameUnsynced, // a snapshot gets its name before its content is on the disk
   SnapshotNameUnsynced,   // and its name is not synced before anybody relies on it
   RetryFailedSync,        // a failed sync is tried again, and believed
   TrustPageCache,         // an unclean start does not write the tail again
   TruncateEarly,          // segments are deleted before the snapshot that covers them is safe
   NoChecksum,             // a record's checksum is not looked at
-  NoSequenceCheck,        // a gap between records is not seen
+  NoSequenceCheck,        // a gap between segments is not seen
   NoGroupCheck,           // part of a commit group is taken for all of it
-  TornTailKept,           // what a torn commit left is not cut off
   CorruptionCut,          // a bad record before valid ones is taken for a torn tail
-  SpareReused,            // a segment is written again from its beginning under the next number
+  SpareReused,            // records are written into the spare file before it is a segment
   // engine
   ReplyEarly,         // replies leave before they are durable
   EventsEarly,        // followers hear of what is not durable
@@ -43,12 +44,12 @@ enum class Bug : std::uint8_t {
   TokenKept,          // a reclaimed lock keeps the token of the one who lost it
   LeaseOverEarly,     // a lease is over one millisecond before its limit
   TimeoutTwice,       // a claim's silence counts two attempts
-  WeightMiscounted,   // a heartbeat of a slot forgets its weight
+  WeightMiscounted,   // a slot that is given up frees more or less than its weight
   ItemLost,           // an item that dies on its way to the dead-letter queue is dropped
   ClaimKept,          // a completed item keeps its timeout, and comes back
   KeyForgotten,       // a repeated request is applied again
   StaleTokenAccepted, // an old claim may complete an item
-  LineSkipped,        // a newcomer passes those who wait
+  RestForgotten,      // a failed item is there again at once
 };
 
 struct BugName {
@@ -68,7 +69,8 @@ inline constexpr std::array bug_names{
     BugName{Bug::NoChecksum, "no_checksum", "journal"},
     BugName{Bug::NoSequenceCheck, "no_sequence_check", "journal"},
     BugName{Bug::NoGroupCheck, "no_group_check", "journal"},
-    BugName{Bug::TornTailKept, "torn_tail_kept", "journal"},
+    BugName{Bug::StartNameUnsynced, "start_name_unsynced", "journal"},
+    BugName{Bug::OldRemovedFirst, "old_removed_first", "journal"},
     BugName{Bug::CorruptionCut, "corruption_cut", "journal"},
     BugName{Bug::SpareReused, "spare_reused", "journal"},
     BugName{Bug::ReplyEarly, "reply_early", "engine"},
@@ -90,7 +92,7 @@ inline constexpr std::array bug_names{
     BugName{Bug::ClaimKept, "claim_kept", "core"},
     BugName{Bug::KeyForgotten, "key_forgotten", "core"},
     BugName{Bug::StaleTokenAccepted, "stale_token_accepted", "core"},
-    BugName{Bug::LineSkipped, "line_skipped", "core"},
+    BugName{Bug::RestForgotten, "rest_forgotten", "core"},
 };
 
 #ifdef REEVE_PLANTED
