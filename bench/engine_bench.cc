@@ -220,7 +220,7 @@ void rates() {
     double best_with = 0;
     for (int round = 0; round < 3; ++round) {
       best_without = std::max(best_without, without_a_disk(clients, requests));
-      best_with = std::max(best_with, on_a_disk(clients, clients == 1 ? 5'000 : 60'000, path));
+      best_with = std::max(best_with, on_a_disk(clients, clients == 1 ? 2'000 : 20'000, path));
     }
     fmt::print("{:>10}{:>16.0f}{:>16.0f}\n", clients, best_without, best_with);
   }

@@ -110,6 +110,27 @@ function(reeve_benchmarks folder)
   endforeach()
 endfunction()
 
+# Every <folder>/<x>_fuzz.cc is a libFuzzer target <x>_fuzz; `fuzzers` builds them all. A line
+# "// Links: journal sim" in it names the libraries it needs, so that nobody waits for others.
+function(reeve_fuzzers folder)
+  if(NOT REEVE_FUZZ)
+    return()
+  endif()
+  add_custom_target(fuzzers)
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_fuzz.cc)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    file(STRINGS ${source} links REGEX "^// Links: ")
+    string(REGEX REPLACE "^// Links: *" "" links "${links}")
+    separate_arguments(links)
+    add_executable(${stem} EXCLUDE_FROM_ALL ${source})
+    target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+    target_link_libraries(${stem} PRIVATE ${links} fmt reeve_warnings)
+    target_link_options(${stem} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${stem})
+  endforeach()
+endfunction()
+
 # Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
 # needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)

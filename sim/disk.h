@@ -63,9 +63,9 @@ class Disk final : public journal::Files {
   std::map<std::string, std::string> contents() const;
 
   Result<std::unique_ptr<journal::File>> create(const std::string& name,
-                                                         journal::Access access) override;
+                                                journal::Access access) override;
   Result<std::unique_ptr<journal::File>> open(const std::string& name,
-                                                       journal::Access access) override;
+                                              journal::Access access) override;
   Result<void> rename(const std::string& from, const std::string& to) override;
   Result<void> remove(const std::string& name) override;
   Result<std::vector<std::string>> list() override;

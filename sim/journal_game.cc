@@ -118,11 +118,11 @@ void JournalGame::commit() {
   }
   std::vector<Entry> entries;
   for (std::size_t i = acknowledged_; i < submitted_.size(); ++i) {
-    entries.push_back({.type = RecordType::Input,
-                       .stamp = {.now = Time{Duration{static_cast<std::int64_t>(i)}},
-                                 .wall = Wall{Duration{-1}}},
-                       .payload = submitted_[i].payload,
-                       .digest = submitted_[i].digest});
+    entries.push_back(
+        {.type = RecordType::Input,
+         .stamp = {.now = Time{Duration{static_cast<std::int64_t>(i)}}, .wall = Wall{Duration{-1}}},
+         .payload = submitted_[i].payload,
+         .digest = submitted_[i].digest});
   }
   const Result<Sequence> last = journal_->commit(entries);
   if (!last) return failed(last.error(), false);
@@ -155,9 +155,8 @@ std::string JournalGame::state_at(Sequence sequence) const {
 
 void JournalGame::begin_snapshot() {
   if (!journal_->wants_snapshot() && random(4) != 0) return;
-  writer_sequence_ = acknowledged_ - (acknowledged_ > 0 ? random(std::min<std::uint64_t>(
-                                                                3, acknowledged_))
-                                                        : 0);
+  writer_sequence_ =
+      acknowledged_ - (acknowledged_ > 0 ? random(std::min<std::uint64_t>(3, acknowledged_)) : 0);
   if (writer_sequence_ < newest_snapshot_) return;
   Result<std::unique_ptr<SnapshotWriter>> writer = journal_->begin_snapshot(
       {.sequence = writer_sequence_,
@@ -234,7 +233,8 @@ void JournalGame::stop_cleanly() {
   if (random(4) == 0) flip_a_bit();
 }
 
-// --- recovery --------------------------------------------------------------------------------------
+// --- recovery
+// --------------------------------------------------------------------------------------
 
 void JournalGame::recover() {
   while (!journal_ && report_.violation.empty()) {
@@ -272,27 +272,25 @@ void JournalGame::recover_once() {
     if (content != state_at(last)) return violate("a snapshot has other content");
     if (snapshot->digest != last * 3) return violate("a snapshot has another digest");
   }
-  const Result<void> told =
-      (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
-        for (const Record& record : group) {
-          if (record.sequence != ++last) {
-            return fail(Error::Code::Corrupt, "a record is missing or comes twice");
-          }
-          if (last > submitted_.size()) return fail(Error::Code::Corrupt, "nobody submitted this");
-          const Submitted& wanted = submitted_[last - 1];
-          if (record.entry.payload != wanted.payload || record.entry.digest != wanted.digest ||
-              record.entry.stamp.now.time_since_epoch().count() !=
-                  static_cast<std::int64_t>(last) - 1) {
-            return fail(Error::Code::Corrupt, "a record is not what was submitted");
-          }
-        }
-        return {};
-      });
+  const Result<void> told = (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
+    for (const Record& record : group) {
+      if (record.sequence != ++last) {
+        return fail(Error::Code::Corrupt, "a record is missing or comes twice");
+      }
+      if (last > submitted_.size()) return fail(Error::Code::Corrupt, "nobody submitted this");
+      const Submitted& wanted = submitted_[last - 1];
+      if (record.entry.payload != wanted.payload || record.entry.digest != wanted.digest ||
+          record.entry.stamp.now.time_since_epoch().count() !=
+              static_cast<std::int64_t>(last) - 1) {
+        return fail(Error::Code::Corrupt, "a record is not what was submitted");
+      }
+    }
+    return {};
+  });
   if (!told) return allowed(told.error());
   if (last < acknowledged_) {
-    return violate(fmt::format("{} records were acknowledged and {} are there",
-                               acknowledged_,
-                               last));
+    return violate(
+        fmt::format("{} records were acknowledged and {} are there", acknowledged_, last));
   }
   if (last != acknowledged_ && last != submitted_.size()) {
     return violate("half a group is there");
@@ -319,30 +317,19 @@ void JournalGame::flip_a_bit() {
   if (listing.segments.empty()) return;
   const Sequence base = listing.snapshots.empty() ? 0 : listing.snapshots.back();
 
-  struct Extent {
-    std::string file;
-    std::uint64_t offset;
-    std::uint64_t size;
-  };
-  std::vector<Extent> groups;
+  std::vector<std::pair<std::string, Extent>> groups;
   std::string buffer;
   for (std::size_t i = 0; i < listing.segments.size(); ++i) {
     const bool last = i + 1 == listing.segments.size();
-    const Result<SegmentView> segment = read_segment(disk_, listing.segments[i], buffer);
+    Result<Segment> segment = open_segment(disk_, listing.segments[i], buffer);
     if (!segment) return;
     const Sequence limit =
         last ? no_limit : read_segment_header(disk_, listing.segments[i + 1])->first_sequence;
     const std::size_t before = groups.size();
     const Result<Walked> walked =
-        walk(*segment, limit, [&](std::span<const Record> group) -> Result<void> {
+        walk(*segment, limit, [&](std::span<const Record> group, Extent extent) -> Result<void> {
           if (group.front().sequence <= base) return {};
-          const std::string_view first = group.front().entry.payload;
-          const std::string_view final = group.back().entry.payload;
-          const auto begin = static_cast<std::uint64_t>(first.data() - segment->bytes.data()) -
-                             record_header_size;
-          const auto end = static_cast<std::uint64_t>(final.data() - segment->bytes.data()) -
-                           record_header_size + encoded_size(final.size());
-          groups.push_back({segment_name(listing.segments[i]), begin, end - begin});
+          groups.emplace_back(segment_name(listing.segments[i]), extent);
           return {};
         });
     if (!walked) return;
@@ -350,24 +337,24 @@ void JournalGame::flip_a_bit() {
     if (last && !clean_ && groups.size() > before) groups.pop_back();
   }
   if (groups.empty()) return;
-  const Extent& group = groups[random(groups.size())];
-  const std::uint64_t offset = group.offset + random(group.size);
+  const auto& [file, extent] = groups[random(groups.size())];
+  const std::uint64_t offset = extent.begin + random(extent.end - extent.begin);
   const auto bit = static_cast<unsigned>(random(8));
 
-  disk_.flip(group.file, offset, bit);
+  disk_.flip(file, offset, bit);
   const auto before = disk_.contents();
   const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(disk_, options_);
   const Result<void> told =
       recovery ? (*recovery)->replay([](std::span<const Record>) { return Result<void>{}; })
                : Result<void>(fail(recovery.error()));
   if (told || told.error().code != Error::Code::Corrupt) {
-    violate(fmt::format("a flipped bit in {} at {} is not refused", group.file, offset));
-  } else if (told.error().message.find(group.file) == std::string::npos) {
+    violate(fmt::format("a flipped bit in {} at {} is not refused", file, offset));
+  } else if (told.error().message.find(file) == std::string::npos) {
     violate("a refusal names another file: " + told.error().message);
   } else if (disk_.contents() != before) {
     violate("a refusal changed something");
   }
-  disk_.flip(group.file, offset, bit);
+  disk_.flip(file, offset, bit);
   ++report_.flips_refused;
 }
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-// A game against the journal alone, from a seed: commits, snapshots, truncations, clean stops, and a
-// disk that strikes at any operation, also in the middle of a recovery. A small model remembers
+// A game against the journal alone, from a seed: commits, snapshots, truncations, clean stops, and
+// a disk that strikes at any operation, also in the middle of a recovery. A small model remembers
 // what was submitted and what was acknowledged, and after every recovery the two are compared:
 //
 //   - everything acknowledged is there, once, in order, with the bytes it was given;
@@ -27,7 +27,7 @@ struct GameReport {
   std::string violation;  // empty: none
   std::uint64_t steps = 0;
   std::uint64_t commits = 0;
-  std::uint64_t crashes = 0;             // power losses and kills
+  std::uint64_t crashes = 0;  // power losses and kills
   std::uint64_t crashes_in_recovery = 0;
   std::uint64_t errors = 0;  // EIO and ENOSPC that ended a journal
   std::uint64_t snapshots = 0;

@@ -38,9 +38,9 @@ TEST(JournalGame, WhateverTheDiskDoesEverythingAcknowledgedIsThereOnceAndInOrder
     sum.clean_stops += report.clean_stops;
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  std::cout << sum.steps << " steps, " << sum.commits << " commits, " << sum.crashes
-            << " crashes (" << sum.crashes_in_recovery << " in a recovery), " << sum.errors
-            << " errors, " << sum.snapshots << " snapshots, " << sum.torn_tails << " torn tails, "
+  std::cout << sum.steps << " steps, " << sum.commits << " commits, " << sum.crashes << " crashes ("
+            << sum.crashes_in_recovery << " in a recovery), " << sum.errors << " errors, "
+            << sum.snapshots << " snapshots, " << sum.torn_tails << " torn tails, "
             << sum.flips_refused << " flips refused, " << sum.clean_stops << " clean stops; "
             << static_cast<std::uint64_t>(static_cast<double>(sum.crashes) / took.count())
             << " crashes a second\n";

@@ -2,7 +2,8 @@
 // the way, and says "ack N" on stdout when number N is durable.
 //
 //   journal_driver run DIR COUNT [direct|datasync] [threads]   commit up to number COUNT, then stop
-//   journal_driver check DIR ACKED    all numbers are there once, at least up to ACKED; prints how many
+//   journal_driver check DIR ACKED    all numbers are there once, at least up to ACKED; prints how
+//   many
 //
 // Exit: 0 done, 3 the journal reported an error (the last line of stderr), 1 something is wrong.
 
@@ -21,9 +22,8 @@
 #include <string>
 #include <string_view>
 #include <thread>
-#include <vector>
-
 #include <unistd.h>
+#include <vector>
 
 namespace {
 
@@ -166,7 +166,8 @@ void run(Files& files, std::uint64_t count, bool threads) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  if (words.size() < 3) stop(2, "usage: journal_driver run|check DIR N [direct|datasync] [threads]");
+  if (words.size() < 3)
+    stop(2, "usage: journal_driver run|check DIR N [direct|datasync] [threads]");
   SyncMethod method = SyncMethod::Probe;
   if (words.size() > 3) method = words[3] == "direct" ? SyncMethod::Direct : SyncMethod::DataSync;
   const auto files = RealFiles::open_directory(std::string(words[1]), method);

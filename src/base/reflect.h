@@ -214,12 +214,14 @@ struct Of<PersistentMap<Key, Value>> {
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
     Self map;
+    Key before = Blank<Key>::make();
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       Value value = Blank<Value>::make();
       if (!source.next(&key, &value)) return Loaded::Stopped;
-      if (const auto last = map.last(); last && !(last->first < key)) return Loaded::OutOfOrder;
+      if (!map.empty() && !(before < key)) return Loaded::OutOfOrder;
       map.set(key, std::move(value));
+      before = std::move(key);
     }
     as<Self>(self) = std::move(map);
     return Loaded::All;
@@ -257,11 +259,13 @@ struct Of<PersistentSet<Key>> {
   }
   static Loaded load(void* self, std::size_t count, EntrySource& source) {
     Self set;
+    Key before = Blank<Key>::make();
     for (; count > 0; --count) {
       Key key = Blank<Key>::make();
       if (!source.next(&key, nullptr)) return Loaded::Stopped;
-      if (const Key* const last = set.last(); last && !(*last < key)) return Loaded::OutOfOrder;
+      if (!set.empty() && !(before < key)) return Loaded::OutOfOrder;
       set.insert(key);
+      before = std::move(key);
     }
     as<Self>(self) = std::move(set);
     return Loaded::All;
@@ -290,46 +294,56 @@ template <class T>
 inline constexpr bool is_sum =
     requires(const T& value) { []<class... Ts>(const std::variant<Ts...>&) {}(value); };
 
-// What an alternative is called: its type's name without the namespace, unless another alternative
-// has that too. A sum within a sum has no name; it is called after its noun, `queue` if it is of
-// queue::Push, queue::Take and so on.
-template <class T>
-constexpr std::string_view alternative_name() {
-  if constexpr (std::same_as<T, std::string>) {
-    return "text";
-  } else {
-    return type_name<T>;
-  }
-}
-
-template <class First, class... Rest>
-constexpr std::string_view noun_of(const std::variant<First, Rest...>*) {
-  std::string_view name = alternative_name<First>();
-  const std::size_t end = name.rfind("::");
-  return end == std::string_view::npos ? "sum" : name.substr(0, end);
-}
-
-template <class T>
-constexpr std::string_view full_name_of_alternative() {
-  if constexpr (is_sum<T>) {
-    if constexpr (!given_name<T>.empty()) {
-      return given_name<T>;
-    } else {
-      return noun_of(static_cast<const T*>(nullptr));
-    }
-  } else {
-    return alternative_name<T>();
-  }
-}
-
 constexpr std::string_view short_name(std::string_view name) {
   const std::size_t end = name.substr(0, name.find('<')).rfind("::");
   return end == std::string_view::npos ? name : name.substr(end + 2);
 }
 
+// A sum has a name if it is behind a wall or was given one.
+template <class T>
+constexpr std::string_view sum_name() {
+  if constexpr (requires {
+                  []<class... Ts>(std::type_identity<std::variant<Ts...>>) {
+                  }(std::type_identity<T>());
+                }) {
+    return given_name<T>;
+  } else {
+    return type_name<T>;
+  }
+}
+
+template <class T>
+constexpr std::string_view alternative_name();
+
+template <class First, class... Rest>
+constexpr std::string_view noun_of(const std::variant<First, Rest...>*) {
+  const std::string_view name = alternative_name<First>();
+  const std::size_t end = name.rfind("::");
+  return end == std::string_view::npos ? "sum" : name.substr(0, end);
+}
+
+// What an alternative is called in full: its type. Of an id or a name with a kind that is the
+// kind, Work of Number<WorkKind>. A sum within a sum that has no name is called after its noun,
+// queue if it is one of queue::Push, queue::Take and so on.
+template <class T>
+constexpr std::string_view alternative_name() {
+  if constexpr (std::same_as<T, std::string>) {
+    return "text";
+  } else if constexpr (is_sum<T>) {
+    return sum_name<T>().empty() ? noun_of(static_cast<const T*>(nullptr)) : sum_name<T>();
+  } else {
+    std::string_view name = type_name<T>;
+    if (name.ends_with("Kind>")) {
+      name.remove_suffix(5);
+      name = short_name(name.substr(name.find('<') + 1));
+    }
+    return name;
+  }
+}
+
 template <class... Ts>
 constexpr std::array<std::string_view, sizeof...(Ts)> names_of_alternatives() {
-  constexpr std::array<std::string_view, sizeof...(Ts)> full{full_name_of_alternative<Ts>()...};
+  constexpr std::array<std::string_view, sizeof...(Ts)> full{alternative_name<Ts>()...};
   std::array<std::string_view, sizeof...(Ts)> names = {};
   for (std::size_t i = 0; i < names.size(); ++i) names[i] = short_name(full[i]);
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -376,7 +390,7 @@ struct Sum {
         },
     };
     return {.kind = Kind::Variant,
-            .name = full_name_of_alternative<Self>(),
+            .name = sum_name<Self>(),
             .alternatives = alternatives,
             .operations = {.variant = operations}};
   }

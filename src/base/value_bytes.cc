@@ -14,13 +14,6 @@ const void* at(const void* value, std::size_t offset) {
   return static_cast<const std::byte*>(value) + offset;
 }
 
-template <class T>
-T load(const void* from) {
-  T value;
-  std::memcpy(&value, from, sizeof value);
-  return value;
-}
-
 class AppendEntries final : public EntryVisitor {
  public:
   AppendEntries(ByteBuffer& to, const Shape& map) : to_(to), map_(map) {}
@@ -114,46 +107,6 @@ bool stream(
 
 }  // namespace
 
-std::uint64_t load_unsigned(const void* from, std::size_t width) {
-  switch (width) {
-    case 1:
-      return load<std::uint8_t>(from);
-    case 2:
-      return load<std::uint16_t>(from);
-    case 4:
-      return load<std::uint32_t>(from);
-    default:
-      return load<std::uint64_t>(from);
-  }
-}
-
-std::int64_t load_signed(const void* from, std::size_t width) {
-  switch (width) {
-    case 1:
-      return load<std::int8_t>(from);
-    case 2:
-      return load<std::int16_t>(from);
-    case 4:
-      return load<std::int32_t>(from);
-    default:
-      return load<std::int64_t>(from);
-  }
-}
-
-void store_integer(void* to, std::size_t width, std::uint64_t value) {
-  const auto store = [to](auto narrow) { std::memcpy(to, &narrow, sizeof narrow); };
-  switch (width) {
-    case 1:
-      return store(static_cast<std::uint8_t>(value));
-    case 2:
-      return store(static_cast<std::uint16_t>(value));
-    case 4:
-      return store(static_cast<std::uint32_t>(value));
-    default:
-      return store(value);
-  }
-}
-
 void ByteBuffer::grow(std::size_t count) {
   const std::size_t larger = std::max({capacity_ * 2, size_ + count, std::size_t{1024}});
   auto moved = std::make_unique_for_overwrite<char[]>(larger);
@@ -176,7 +129,7 @@ void ByteBuffer::put_size_before(std::size_t from) {
 void append_value(ByteBuffer& to, const Shape& shape, const void* value) {
   switch (shape.kind) {
     case Kind::Bool:
-      return to.byte(load<bool>(value) ? 1 : 0);
+      return to.byte(*static_cast<const bool*>(value) ? 1 : 0);
     case Kind::Unsigned:
     case Kind::Enum:
       return to.varint(load_unsigned(value, shape.width));

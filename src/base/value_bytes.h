@@ -32,9 +32,42 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
 inline constexpr std::size_t longest_varint = 10;
 
 // Integers of any width, read from and put to an address. Width is 1, 2, 4 or 8.
-std::uint64_t load_unsigned(const void* at, std::size_t width);
-std::int64_t load_signed(const void* at, std::size_t width);
-void store_integer(void* at, std::size_t width, std::uint64_t value);
+inline std::uint64_t load_unsigned(const void* from, std::size_t width) {
+  const auto load = [from](auto number) {
+    std::memcpy(&number, from, sizeof number);
+    return number;
+  };
+  switch (width) {
+    case 1:
+      return load(std::uint8_t{});
+    case 2:
+      return load(std::uint16_t{});
+    case 4:
+      return load(std::uint32_t{});
+    default:
+      return load(std::uint64_t{});
+  }
+}
+
+inline std::int64_t load_signed(const void* from, std::size_t width) {
+  const std::uint64_t bits = load_unsigned(from, width);
+  const unsigned unused = 64 - 8 * static_cast<unsigned>(width);
+  return static_cast<std::int64_t>(bits << unused) >> unused;
+}
+
+inline void store_integer(void* to, std::size_t width, std::uint64_t value) {
+  const auto store = [to](auto number) { std::memcpy(to, &number, sizeof number); };
+  switch (width) {
+    case 1:
+      return store(static_cast<std::uint8_t>(value));
+    case 2:
+      return store(static_cast<std::uint16_t>(value));
+    case 4:
+      return store(static_cast<std::uint32_t>(value));
+    default:
+      return store(value);
+  }
+}
 
 // Bytes in a row that grow as needed.
 class ByteBuffer {

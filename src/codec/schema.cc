@@ -94,6 +94,7 @@ std::string Schema::words_for(const Shape& shape) {
     case Kind::Bits:
       return "list<bool>";
     case Kind::Variant: {
+      if (!shape.name.empty() && !begun_.insert(&shape).second) return plain_name(shape.name);
       std::string all;
       for (const Alternative& alternative : shape.alternatives) {
         all += fmt::format("{}{} {}",
@@ -101,7 +102,8 @@ std::string Schema::words_for(const Shape& shape) {
                            snake_case(alternative.name),
                            words_for(*alternative.shape));
       }
-      return fmt::format("one of ({})", all);
+      all = fmt::format("one of ({})", all);
+      return shape.name.empty() ? all : named(shape, all);
     }
     case Kind::Map:
       return fmt::format("map<{}, {}>", words_for(*shape.key), words_for(*shape.item));
@@ -151,12 +153,8 @@ bool continues(std::string_view before, std::string_view now) {
 
 std::string schema_of(std::span<const Shape* const> roots) {
   Schema schema;
-  std::string all;
-  for (const Shape* root : roots) {
-    const std::string words = schema.words_for(*root);
-    if (root->kind != Kind::Struct) all += fmt::format("{} = {}\n", plain_name(root->name), words);
-  }
-  return all + schema.text();
+  for (const Shape* root : roots) schema.words_for(*root);
+  return schema.text();
 }
 
 std::vector<std::string> broken_promises(std::string_view before, std::string_view now) {

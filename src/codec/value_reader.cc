@@ -35,6 +35,16 @@ std::string joined(std::string_view outer, std::string_view inner) {
   return fmt::format("{}{}{}", outer, dot ? "." : "", inner);
 }
 
+// Of a variant: most have no name, so that their alternatives must do.
+std::string name_of(const Shape& shape) {
+  if (!shape.name.empty()) return std::string(shape.name);
+  std::string names;
+  for (const Alternative& alternative : shape.alternatives) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", alternative.name);
+  }
+  return "(" + names + ")";
+}
+
 }  // namespace
 
 class ValueReader::Entries final : public EntrySource {
@@ -84,7 +94,7 @@ bool ValueReader::has_more(std::size_t depth) {
   return false;
 }
 
-bool ValueReader::read_varint(std::uint64_t& value) {
+bool ValueReader::read_long_varint(std::uint64_t& value) {
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
     if (at_ == end_) return fail_with("the bytes end too early");
@@ -201,7 +211,7 @@ bool ValueReader::read_variant(const Shape& shape, void* value) {
   std::uint64_t index = 0;
   if (!read_varint(index)) return false;
   if (index >= shape.alternatives.size()) {
-    return fail_with(fmt::format("unknown alternative {} of {}", index, shape.name));
+    return fail_with(fmt::format("unknown alternative {} of {}", index, name_of(shape)));
   }
   const Alternative& alternative = shape.alternatives[index];
   return read(*alternative.shape, alternative.emplace(value)) || fail_in(alternative.name);
@@ -227,51 +237,54 @@ bool ValueReader::read_map(const Shape& shape, void* value) {
   return false;
 }
 
+bool ValueReader::read_composite(const Shape& shape, void* value) {
+  switch (shape.kind) {
+    case Kind::Struct:
+      return read_struct(shape, value);
+    case Kind::Optional:
+      return read_optional(shape, value);
+    case Kind::Vector:
+      return read_vector(shape, value);
+    case Kind::Variant:
+      return read_variant(shape, value);
+    default:
+      return read_map(shape, value);
+  }
+}
+
 bool ValueReader::read(const Shape& shape, void* value) {
-  if (depth_ == max_depth) return fail_with("nested too deep");
-  ++depth_;
-  bool good = false;
   std::string_view text;
   switch (shape.kind) {
     case Kind::Bool:
-      good = read_bool(*static_cast<bool*>(value));
-      break;
+      return read_bool(*static_cast<bool*>(value));
     case Kind::Unsigned:
     case Kind::Signed:
     case Kind::Enum:
     case Kind::Lapse:
     case Kind::EngineTime:
     case Kind::WallTime:
-      good = read_integer(shape, value);
-      break;
+      return read_integer(shape, value);
     case Kind::Text:
-      good = read_text(text);
-      if (good) static_cast<std::string*>(value)->assign(text);
-      break;
+      if (!read_text(text)) return false;
+      static_cast<std::string*>(value)->assign(text);
+      return true;
     case Kind::Bytes:
-      good = read_text(text);
-      if (good) *static_cast<Bytes*>(value) = Bytes(text);
-      break;
-    case Kind::Struct:
-      good = read_struct(shape, value);
-      break;
-    case Kind::Optional:
-      good = read_optional(shape, value);
-      break;
-    case Kind::Vector:
-      good = read_vector(shape, value);
-      break;
+      if (!read_text(text)) return false;
+      *static_cast<Bytes*>(value) = Bytes(text);
+      return true;
     case Kind::Bits:
-      good = read_bits(shape, value);
-      break;
+      return read_bits(shape, value);
+    case Kind::Struct:
+    case Kind::Optional:
+    case Kind::Vector:
     case Kind::Variant:
-      good = read_variant(shape, value);
-      break;
     case Kind::Map:
     case Kind::Set:
-      good = read_map(shape, value);
       break;
   }
+  if (depth_ == max_depth) return fail_with("nested too deep");
+  ++depth_;
+  const bool good = read_composite(shape, value);
   --depth_;
   return good;
 }

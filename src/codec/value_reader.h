@@ -35,7 +35,11 @@ class ValueReader {
   // All that is left, as stream_value writes it: of a struct its fields without their size.
   bool read_rest(const Shape& shape, void* value);
 
-  bool read_varint(std::uint64_t& value);
+  bool read_varint(std::uint64_t& value) {
+    if (at_ == end_ || static_cast<unsigned char>(*at_) >= 0x80) return read_long_varint(value);
+    value = static_cast<unsigned char>(*at_++);
+    return true;
+  }
   bool is_at_end() const { return at_ == end_; }
   std::size_t bytes_read() const { return before_ + static_cast<std::size_t>(at_ - piece_); }
 
@@ -45,9 +49,11 @@ class ValueReader {
  private:
   class Entries;
 
+  bool read_long_varint(std::uint64_t& value);
   bool read_bool(bool& value);
   bool read_integer(const Shape& shape, void* value);
   bool read_text(std::string_view& text);
+  bool read_composite(const Shape& shape, void* value);
   bool read_struct(const Shape& shape, void* value);
   bool read_fields(const Shape& shape, void* value);
   bool read_optional(const Shape& shape, void* value);

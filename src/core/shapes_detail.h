@@ -48,6 +48,12 @@ inline constexpr std::string_view given_name<LeaseRef> = "LeaseRef";
 template <>
 inline constexpr std::string_view given_name<Inner> = "Inner";
 template <>
+inline constexpr std::string_view given_name<Input> = "Input";
+template <>
+inline constexpr std::string_view given_name<Subject> = "Subject";
+template <>
+inline constexpr std::string_view given_name<board::TaskRef> = "board::TaskRef";
+template <>
 inline constexpr std::string_view given_name<DeadlineKey<Time>> = "DeadlineKey<Time>";
 template <>
 inline constexpr std::string_view given_name<DeadlineKey<Wall>> = "DeadlineKey<Wall>";

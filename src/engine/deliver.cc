@@ -12,9 +12,8 @@ void Engine::deliver() {
   delivering_ = true;
   const std::uint64_t events_before = events_.end().position;
   while (!pending_.empty() && pending_.front().after <= durable_) {
-    Pending pending = std::move(pending_.front());
+    release(pending_.front());
     pending_.pop_front();
-    release(pending);
   }
   if (failed_) {
     give_up();
@@ -46,16 +45,16 @@ void Engine::release(Pending& pending) {
     if (pending.ticket) ports_.listener.unavailable(pending.ticket, *failed_);
     return;
   }
-  const Said& said = *pending.said;
+  Said& said = *pending.said;
   if (pending.ticket) ports_.listener.replied(pending.ticket, pending.after, said.reply);
   for (const Answer& answer : said.answers) {
     ports_.listener.answered(answer.waiter, pending.after, answer.reply);
   }
-  for (const Event& event : said.events) {
+  for (Event& event : said.events) {
     for (const auto& [name, port] : ports_.projectors) {
       if (projectors_.counts(name)) port.projector->project(event);
     }
-    events_.append(event);
+    events_.append(std::move(event));
   }
   if (pending.ended) outbox_.ended(*pending.ended);
   for (const Start& start : said.effects) outbox_.add(start.id, start.effect.what, state_);

@@ -181,8 +181,9 @@ bool Engine::waits_for_observations(Time now) const {
 
 bool Engine::tick(Stamp stamp) {
   notice(stamp);
+  if (failed_ || waits_for_observations(stamp.now)) return false;
   leave_laggards(stamp);
-  if (failed_ || waits_for_observations(stamp.now) || !is_due(stamp)) return false;
+  if (!is_due(stamp)) return false;
   input(Tick{}, stamp);
   return is_due(stamp);
 }
@@ -235,6 +236,7 @@ bool Engine::is_idle() const { return pending_.empty() && open_.empty() && in_fl
 
 void Engine::checkpoint() {
   if (failed_ || checkpointing_ || state_.sequence == checkpoint_) return;
+  if (last_look_.now < no_checkpoint_before_) return;
   checkpointing_ = true;
   bytes_when_asked_ = bytes_since_checkpoint_;
   Pending pending{.after = state_.sequence};
@@ -257,6 +259,7 @@ void Engine::checkpoint_written(const journal::SnapshotInfo& info) {
 void Engine::checkpoint_failed(const Error& error) {
   checkpointing_ = false;
   snapshot_.reset();
+  no_checkpoint_before_ = last_look_.now + limits::checkpoint_again;
   if (error.code != Error::Code::Full) commit_failed(error);
 }
 

@@ -119,7 +119,8 @@ class Engine {
   // ── Checkpoints and projectors ──
 
   // Asks for a checkpoint of the present state: when Journal::wants_snapshot(), and on a clean
-  // stop. One at a time: asking again before the last one is written or failed does nothing.
+  // stop. One at a time: asking again before the last one is written, or soon after it failed, does
+  // nothing, and neither does asking for a state that is in a checkpoint already.
   void checkpoint();
   bool is_checkpointing() const { return checkpointing_; }
 
@@ -195,6 +196,7 @@ class Engine {
   PersistentSet<custody::Held> watched_;
 
   bool checkpointing_ = false;
+  Time no_checkpoint_before_;
   std::optional<Snapshot> snapshot_;
   Sequence checkpoint_ = 0;                // the last one that is safe
   std::deque<Sequence> safe_checkpoints_;  // those that truncation has not reached

@@ -35,6 +35,9 @@ inline constexpr Duration stepped = 500ms;
 // (5 s). An effect not observed by then is not started: it waits for its observation alone.
 inline constexpr Duration observing = 6s;
 
+// A checkpoint that found no room is tried again after this long.
+inline constexpr Duration checkpoint_again = 10s;
+
 // A projector further behind is left, and its gap recorded.
 inline constexpr Duration projector_behind = 60s;
 inline constexpr std::uint64_t projector_bytes = std::uint64_t{1} << 30U;

@@ -39,7 +39,8 @@ std::unexpected<Error> FileJournal::end_unless_full(const Error& error) {
   return fail(error);
 }
 
-// --- the committing thread -------------------------------------------------------------------------
+// --- the committing thread
+// -------------------------------------------------------------------------
 
 // The order is the durability argument: a group is written when the one before it is synced, and
 // nobody hears of it before its own sync has succeeded.
@@ -70,9 +71,8 @@ Result<void> FileJournal::next_segment(std::uint64_t group) {
                        .number = writer_.header().number + 1,
                        .first_sequence = next_sequence_,
                        .first_group = next_group_,
-                       .size = segment_size_for(std::min(2 * writer_.header().size,
-                                                         options_.largest_segment),
-                                                group)};
+                       .size = segment_size_for(
+                           std::min(2 * writer_.header().size, options_.largest_segment), group)};
   const std::string name = segment_name(header.number);
   std::string made = unfinished(name);
   {
@@ -105,14 +105,14 @@ Result<void> FileJournal::next_segment(std::uint64_t group) {
 
 Result<void> FileJournal::close() {
   if (const std::optional<Error> error = ended()) return fail(*error);
-  const CleanMark mark{
-      .journal = id_, .next_sequence = next_sequence_, .next_group = next_group_};
+  const CleanMark mark{.journal = id_, .next_sequence = next_sequence_, .next_group = next_group_};
   if (Result<void> marked = write_clean_mark(files_, mark); !marked) return end(marked.error());
   end({Error::Code::Conflict, "the journal was closed"});
   return {};
 }
 
-// --- the other thread ------------------------------------------------------------------------------
+// --- the other thread
+// ------------------------------------------------------------------------------
 
 bool FileJournal::wants_prepare() const {
   const std::scoped_lock lock(mutex_);
@@ -214,9 +214,9 @@ class FileJournal::Writer final : public SnapshotWriter {
     const Result<VerifiedSnapshot> read_back = verify_snapshot(journal_.files_, made);
     if (!read_back) return journal_.end(read_back.error());
     if (read_back->end != *written) {
-      return journal_.end({Error::Code::Corrupt,
-                           fmt::format("{} reads otherwise than it was written",
-                                       journal_.files_.path_of(made))});
+      return journal_.end(
+          {Error::Code::Corrupt,
+           fmt::format("{} reads otherwise than it was written", journal_.files_.path_of(made))});
     }
     if (Result<void> renamed = journal_.files_.rename(made, name_); !renamed) {
       return journal_.end(renamed.error());
@@ -324,7 +324,7 @@ Result<void> FileJournal::read(Sequence from, const GroupVisitor& visitor) {
                             from,
                             segments.front().first_sequence));
   }
-  const GroupVisitor wanted = [&](std::span<const Record> group) -> Result<void> {
+  const SegmentVisitor wanted = [&](std::span<const Record> group, Extent) -> Result<void> {
     return group.back().sequence < from ? Result<void>{} : visitor(group);
   };
   std::string buffer;
@@ -332,7 +332,7 @@ Result<void> FileJournal::read(Sequence from, const GroupVisitor& visitor) {
     const bool last = i + 1 == segments.size();
     const Sequence limit = last ? durable_end : segments[i + 1].first_sequence;
     if (limit <= from) continue;
-    const Result<SegmentView> segment = read_segment(files_, segments[i].number, buffer);
+    Result<Segment> segment = open_segment(files_, segments[i].number, buffer);
     if (!segment) return fail(segment.error());
     const Result<Walked> walked = walk(*segment, limit, wanted);
     if (!walked) return fail(walked.error());

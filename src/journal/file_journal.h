@@ -24,8 +24,8 @@ struct Options {
   std::uint64_t snapshot_after = std::uint64_t{32} << 20U;  // bytes of journal, at least
   std::uint64_t keep_free = std::uint64_t{16} << 20U;       // beside room for a snapshot
 
-  std::size_t chunk_size = std::size_t{256} << 10U;         // raw bytes of a snapshot's chunk
-  std::uint64_t sync_every = std::uint64_t{4} << 20U;       // bytes of a snapshot between syncs
+  std::size_t chunk_size = std::size_t{256} << 10U;    // raw bytes of a snapshot's chunk
+  std::uint64_t sync_every = std::uint64_t{4} << 20U;  // bytes of a snapshot between syncs
   bool compress = true;
 };
 

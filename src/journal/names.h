@@ -9,7 +9,7 @@
 // The names of the files in a journal's directory. Other names are not ours and left alone.
 namespace reeve::journal {
 
-std::string segment_name(std::uint64_t number);         // segment-000000000042
+std::string segment_name(std::uint64_t number);          // segment-000000000042
 std::string snapshot_name(std::uint64_t last_sequence);  // snapshot-00000000000000000042
 
 std::optional<std::uint64_t> segment_number(std::string_view name);

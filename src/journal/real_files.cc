@@ -8,17 +8,16 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <memory>
-#include <string_view>
-#include <system_error>
-#include <utility>
-
 #include <dirent.h>
 #include <fcntl.h>
+#include <memory>
+#include <string_view>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace reeve::journal {
 
@@ -92,7 +91,7 @@ class RealFile final : public File {
   }
 
   Result<std::uint64_t> size() override {
-    struct stat status {};
+    struct stat status{};
     if (::fstat(descriptor_, &status) == 0) return static_cast<std::uint64_t>(status.st_size);
     return failed(errno, fmt::format("cannot ask the size of {}", path_));
   }
@@ -141,10 +140,8 @@ RealFiles::~RealFiles() { ::close(directory_); }
 // A file system may take the flags and fail the write, so it is tried with a write.
 Result<bool> RealFiles::direct_works() {
   constexpr const char* name = "probe.tmp";
-  const int descriptor = ::openat(directory_,
-                                  name,
-                                  O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT | O_DSYNC,
-                                  file_mode);
+  const int descriptor = ::openat(
+      directory_, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_DIRECT | O_DSYNC, file_mode);
   if (descriptor < 0 && errno == EINVAL) return false;
   if (descriptor < 0) return failed(errno, fmt::format("cannot create {}", path_of(name)));
   const std::unique_ptr<void, void (*)(void*)> block(std::aligned_alloc(block_size, block_size),
@@ -203,7 +200,7 @@ Result<std::vector<std::string>> RealFiles::list() {
     // One stream a call: no other thread reads it. NOLINTNEXTLINE(concurrency-mt-unsafe)
     const dirent* const entry = ::readdir(stream.get());
     if (entry == nullptr) break;
-    struct stat status {};
+    struct stat status{};
     if (::fstatat(directory_, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (S_ISREG(status.st_mode)) names.emplace_back(entry->d_name);
   }
@@ -218,7 +215,7 @@ Result<void> RealFiles::sync_directory() {
 }
 
 Result<std::uint64_t> RealFiles::free_space() {
-  struct statvfs status {};
+  struct statvfs status{};
   if (::fstatvfs(directory_, &status) != 0) {
     return failed(errno, fmt::format("cannot ask how much room is left in {}", path_));
   }

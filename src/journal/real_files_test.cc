@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <string>
-
 #include <sys/stat.h>
 
 namespace reeve::journal {
@@ -36,9 +35,9 @@ TEST_P(RealFilesBoth, BlocksAreReadAsTheyWereWritten) {
   const Result<void> written = (*file)->write(block_size, {block, block_size});
   ASSERT_TRUE(written.has_value()) << written.error().message;
   ASSERT_TRUE((*file)->sync().has_value());
-  EXPECT_EQ(scratch.bytes("a"),
-            std::string(block_size, '\0') + std::string(block_size, 'x') +
-                std::string(block_size, '\0'));
+  EXPECT_EQ(
+      scratch.bytes("a"),
+      std::string(block_size, '\0') + std::string(block_size, 'x') + std::string(block_size, '\0'));
 }
 
 TEST_P(RealFilesBoth, AWholeJournalLivesOnThem) {
@@ -76,7 +75,7 @@ TEST(RealFiles, AreForTheirOwnerAlone) {
   Scratch scratch;
   ASSERT_TRUE(make_directory(scratch.path("x/y")).has_value());
   ASSERT_TRUE(make_directory(scratch.path("x/y")).has_value());
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::stat(scratch.path("x/y").c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777U, 0700U);
   ASSERT_TRUE(scratch.files().create("f", Access::Write).has_value());

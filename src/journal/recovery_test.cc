@@ -63,11 +63,11 @@ TEST(Recovery, AfterAnUncleanEndTheLastGroupIsWrittenAgainIntoANewFile) {
   }
   ASSERT_TRUE(open(scratch.files()).has_value());
   std::string buffer;
-  const auto segment = read_segment(scratch.files(), 2, buffer);
+  auto segment = open_segment(scratch.files(), 2, buffer);
   ASSERT_TRUE(segment.has_value());
   EXPECT_EQ(segment->header.first_sequence, 2U);
   EXPECT_EQ(segment->header.first_group, 2U);
-  EXPECT_EQ(walk(*segment, no_limit, [](auto) { return Result<void>{}; })->next_sequence, 4U);
+  EXPECT_EQ(walk(*segment, no_limit, [](auto, auto) { return Result<void>{}; })->next_sequence, 4U);
 }
 
 TEST(Recovery, AfterACleanStopNothingIsWrittenAgain) {
@@ -138,10 +138,10 @@ TEST(Recovery, RefusesDamageBeforeAValidGroup) {
     for (const char* payload : {"a", "b", "c"}) commit(*opened->journal, {payload});
   }
   scratch.flip(segment_name(1), block_size + small_record + 50);
-  expect_refused(scratch,
-                 Error::Code::Corrupt,
-                 scratch.path(segment_name(1)) + " at offset " +
-                     std::to_string(block_size + small_record));
+  expect_refused(
+      scratch,
+      Error::Code::Corrupt,
+      scratch.path(segment_name(1)) + " at offset " + std::to_string(block_size + small_record));
 }
 
 TEST(Recovery, RefusesDamageAtTheEndOfASegmentThatAnotherFollows) {
@@ -334,8 +334,7 @@ TEST(Recovery, WhatTheVisitorRefusesRecoveryRefuses) {
 }
 
 TEST(CleanMark, IsReadAsItWasWritten) {
-  const CleanMark mark{
-      .journal = small_options().fresh_id, .next_sequence = 5, .next_group = 3};
+  const CleanMark mark{.journal = small_options().fresh_id, .next_sequence = 5, .next_group = 3};
   EXPECT_EQ(decode_clean_mark(encode(mark)), mark);
   for (std::size_t bit = 0; bit < encode(mark).size() * 8; ++bit) {
     std::string bytes = encode(mark);

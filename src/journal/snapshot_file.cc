@@ -73,7 +73,8 @@ std::string encode_chunk_header(const SnapshotHeader& header,
 
 }  // namespace
 
-// --- writing ---------------------------------------------------------------------------------------
+// --- writing
+// ---------------------------------------------------------------------------------------
 
 struct SnapshotEncoder::Compressor {
   Compressor() = default;
@@ -161,7 +162,8 @@ Result<SnapshotEnd> SnapshotEncoder::finish(SnapshotEnd end) {
   return end;
 }
 
-// --- reading ---------------------------------------------------------------------------------------
+// --- reading
+// ---------------------------------------------------------------------------------------
 
 struct SnapshotDecoder::Decompressor {
   Decompressor() = default;
@@ -173,9 +175,7 @@ struct SnapshotDecoder::Decompressor {
 };
 
 SnapshotDecoder::SnapshotDecoder(std::unique_ptr<File> file, std::string path)
-    : file_(std::move(file)),
-      path_(std::move(path)),
-      decompressor_(std::make_unique<Decompressor>()) {}
+    : file_(std::move(file)), path_(std::move(path)) {}
 
 SnapshotDecoder::~SnapshotDecoder() = default;
 
@@ -186,16 +186,15 @@ std::unexpected<Error> SnapshotDecoder::corrupt(std::string_view why) const {
 // Reads ahead, so that small chunks do not cost a system call each. Short only at the file's end.
 Result<std::string_view> SnapshotDecoder::bytes_at(std::uint64_t offset, std::size_t size) {
   if (offset < window_begin_ || offset + size > window_begin_ + window_size_) {
-    const std::size_t wanted = std::max(size, window_read);
+    const std::size_t wanted = std::max(size, std::min<std::size_t>(window_read, file_size_));
     if (window_.size() < wanted) window_.resize(wanted);
     const Result<std::size_t> got = file_->read(offset, window_);
     if (!got) return fail(got.error());
     window_begin_ = offset;
     window_size_ = *got;
   }
-  return std::string_view(window_).substr(offset - window_begin_,
-                                          std::min<std::uint64_t>(
-                                              size, window_begin_ + window_size_ - offset));
+  return std::string_view(window_).substr(
+      offset - window_begin_, std::min<std::uint64_t>(size, window_begin_ + window_size_ - offset));
 }
 
 Result<std::unique_ptr<SnapshotDecoder>> SnapshotDecoder::open(Files& files,
@@ -209,6 +208,9 @@ Result<std::unique_ptr<SnapshotDecoder>> SnapshotDecoder::open(Files& files,
 }
 
 Result<void> SnapshotDecoder::read_header() {
+  const Result<std::uint64_t> size = file_->size();
+  if (!size) return fail(size.error());
+  file_size_ = *size;
   const Result<std::string_view> bytes = bytes_at(0, header_size);
   if (!bytes) return fail(bytes.error());
   if (bytes->size() < header_size) return corrupt("is too short for a snapshot's header");
@@ -273,8 +275,7 @@ Result<SnapshotDecoder::Chunk> SnapshotDecoder::next_chunk() {
   offset_ += chunk_header_size + stored_size;
   ++chunks_;
   raw_bytes_ += raw_size;
-  return Chunk{
-      .stored = *stored, .raw_size = raw_size, .compressed = encoding == encoding_zstd};
+  return Chunk{.stored = *stored, .raw_size = raw_size, .compressed = encoding == encoding_zstd};
 }
 
 Result<void> SnapshotDecoder::read_end(std::string_view stored) {
@@ -294,6 +295,7 @@ Result<std::string_view> SnapshotDecoder::next() {
   const Result<Chunk> chunk = next_chunk();
   if (!chunk) return fail(chunk.error());
   if (!chunk->compressed) return chunk->stored;
+  if (!decompressor_) decompressor_ = std::make_unique<Decompressor>();
   if (raw_.size() < chunk->raw_size) raw_.resize(chunk->raw_size);
   const std::size_t size = ZSTD_decompressDCtx(decompressor_->context,
                                                raw_.data(),
@@ -328,9 +330,8 @@ Result<VerifiedSnapshot> verify_snapshot(Files& files, const std::string& name) 
     if (!more) return fail(more.error());
     if (!*more) break;
   }
-  return VerifiedSnapshot{.header = (*decoder)->header(),
-                          .end = (*decoder)->end(),
-                          .info = (*decoder)->info()};
+  return VerifiedSnapshot{
+      .header = (*decoder)->header(), .end = (*decoder)->end(), .info = (*decoder)->info()};
 }
 
 }  // namespace reeve::journal

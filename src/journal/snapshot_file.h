@@ -103,10 +103,11 @@ class SnapshotDecoder {
   struct Decompressor;
   std::unique_ptr<File> file_;
   std::string path_;
+  std::uint64_t file_size_ = 0;
   SnapshotHeader header_;
   SnapshotEnd end_;
-  std::unique_ptr<Decompressor> decompressor_;
-  std::string window_;  // what of the file is in memory
+  std::unique_ptr<Decompressor> decompressor_;  // made for the first chunk that needs it
+  std::string window_;                          // what of the file is in memory
   std::uint64_t window_begin_ = 0;
   std::size_t window_size_ = 0;
   std::uint64_t offset_ = 0;

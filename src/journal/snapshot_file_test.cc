@@ -13,11 +13,8 @@ namespace {
 
 const SnapshotHeader header{.journal = small_options().fresh_id,
                             .moment = {.sequence = 99, .stamp = entry("").stamp}};
-const SnapshotEnd end{.chunks = 0,
-                      .raw_bytes = 0,
-                      .digest = 0xfeed,
-                      .durable_sequence = 101,
-                      .durable_group = 50};
+const SnapshotEnd end{
+    .chunks = 0, .raw_bytes = 0, .digest = 0xfeed, .durable_sequence = 101, .durable_group = 50};
 
 void write(Scratch& scratch, const std::string& content, bool compress, std::size_t chunk = 100) {
   const auto file = scratch.files().create("s", Access::Write);

@@ -34,7 +34,7 @@ class Salvage {
   Result<void> copy_segment(std::size_t index);
   Result<void> write(std::span<const Record> group);
   Result<void> new_segment(std::span<const Record> group, std::uint64_t size);
-  void count_beyond(const SegmentView& segment, std::uint64_t from);
+  Result<void> count_beyond(Segment& segment, std::uint64_t from);
 
   Files& files_;
   Files& target_;
@@ -75,9 +75,10 @@ Result<void> Salvage::run() {
                    base_ == 0 ? std::string("the beginning") : snapshot_name(base_),
                    next_ == 0 ? base_ : next_ - 1));
   if (beyond_ > 0) {
-    out_(fmt::format("lost: {} records that can be read come after the damage and cannot be "
-                     "applied",
-                     beyond_));
+    out_(
+        fmt::format("lost: {} records that can be read come after the damage and cannot be "
+                    "applied",
+                    beyond_));
   }
   return {};
 }
@@ -149,7 +150,7 @@ Result<void> Salvage::copy_segment(std::size_t index) {
   const bool open_end = last || !headers_[index + 1];
   const Sequence limit = open_end ? no_limit : headers_[index + 1]->first_sequence;
   if (limit <= base_ + 1) return {};
-  const Result<SegmentView> segment = read_segment(files_, headers_[index]->number, buffer_);
+  Result<Segment> segment = open_segment(files_, headers_[index]->number, buffer_);
   if (!segment) return fail(segment.error());
   const Sequence wanted = next_ == 0 ? base_ + 1 : next_;
   if (!stopped_ && segment->header.first_sequence > wanted) {
@@ -159,10 +160,8 @@ Result<void> Salvage::copy_segment(std::size_t index) {
   std::uint64_t reached = block_size;
   std::optional<Error> write_error;
   const Result<Walked> walked =
-      walk(*segment, limit, [&](std::span<const Record> group) -> Result<void> {
-        const std::string_view tail = group.back().entry.payload;
-        reached = static_cast<std::uint64_t>(tail.data() - segment->bytes.data()) -
-                  record_header_size + encoded_size(tail.size());
+      walk(*segment, limit, [&](std::span<const Record> group, Extent extent) -> Result<void> {
+        reached = extent.end;
         if (group.back().sequence <= base_) return {};
         if (stopped_) {
           beyond_ += group.size();
@@ -176,7 +175,7 @@ Result<void> Salvage::copy_segment(std::size_t index) {
   if (!walked) {
     out_("damage: " + walked.error().message);
     stopped_ = true;
-    count_beyond(*segment, reached);
+    if (Result<void> counted = count_beyond(*segment, reached); !counted) return counted;
   } else if (walked->torn) {
     out_(fmt::format("torn tail in {} at offset {}", walked->torn->file, walked->torn->offset));
   }
@@ -184,13 +183,18 @@ Result<void> Salvage::copy_segment(std::size_t index) {
 }
 
 // Groups that only the damage before them keeps from being read.
-void Salvage::count_beyond(const SegmentView& segment, std::uint64_t from) {
-  while (const auto at = find_later_group(segment, from, 0)) {
-    const Place place{segment.header.journal, segment.header.number, *at};
-    const AtPlace found = decode(segment.bytes.substr(*at), place);
+Result<void> Salvage::count_beyond(Segment& segment, std::uint64_t from) {
+  for (;;) {
+    const Result<std::optional<std::uint64_t>> at = find_later_group(segment, from, 0);
+    if (!at) return fail(at.error());
+    if (!*at) return {};
+    const Place place{segment.header.journal, segment.header.number, **at};
+    const Result<std::string_view> rest = segment.bytes->view(**at, segment.bytes->size() - **at);
+    if (!rest) return fail(rest.error());
+    const AtPlace found = decode(*rest, place);
     const auto* const decoded = std::get_if<Decoded>(&found);
     if (decoded != nullptr && decoded->record.sequence > base_) ++beyond_;
-    from = *at + (decoded != nullptr ? decoded->size : record_alignment);
+    from = **at + (decoded != nullptr ? decoded->size : record_alignment);
   }
 }
 

@@ -29,6 +29,7 @@ Result<Listing> list(Files& files) {
 }
 
 Result<void> nothing(std::span<const Record> /*group*/) { return {}; }
+Result<void> nothing_in(std::span<const Record> /*group*/, Extent /*extent*/) { return {}; }
 
 // Goes the way of a start, up to where it would begin to write.
 Result<Findings> rehearse(Files& files) {
@@ -85,19 +86,18 @@ Result<Line> segment_line(Files& files, std::uint64_t number) {
   const Result<SegmentHeader> header = read_segment_header(files, number);
   if (!header) return fail(header.error());
   const std::string name = segment_name(number);
-  return Line{
-      .text = fmt::format("{}  {} bytes, from record {}, from group {}",
-                          name,
-                          header->size,
-                          header->first_sequence,
-                          header->first_group),
-      .json = fmt::format(
-          R"({{"file":{},"journal":{},"bytes":{},"first_sequence":{},"first_group":{}}})",
-          json(name),
-          json(to_text(header->journal)),
-          header->size,
-          header->first_sequence,
-          header->first_group)};
+  return Line{.text = fmt::format("{}  {} bytes, from record {}, from group {}",
+                                  name,
+                                  header->size,
+                                  header->first_sequence,
+                                  header->first_group),
+              .json = fmt::format(
+                  R"({{"file":{},"journal":{},"bytes":{},"first_sequence":{},"first_group":{}}})",
+                  json(name),
+                  json(to_text(header->journal)),
+                  header->size,
+                  header->first_sequence,
+                  header->first_group)};
 }
 
 Result<Line> snapshot_line(Files& files, Sequence sequence) {
@@ -197,14 +197,14 @@ Result<Verdict> journal_verify(Files& files, Shape shape, const Sink& out) {
   std::string buffer;
   for (std::size_t i = 0; i < listing->segments.size(); ++i) {
     const std::string name = segment_name(listing->segments[i]);
-    const Result<SegmentView> segment = read_segment(files, listing->segments[i], buffer);
+    Result<Segment> segment = open_segment(files, listing->segments[i], buffer);
     const Result<Sequence> limit = limit_of(files, *listing, i);
     if (!segment) {
       complain(name, segment.error());
       continue;
     }
     if (!limit) continue;  // the next one's complaint
-    const Result<Walked> walked = walk(*segment, *limit, nothing);
+    const Result<Walked> walked = walk(*segment, *limit, nothing_in);
     if (!walked) {
       complain(name, walked.error());
       continue;
@@ -253,10 +253,10 @@ Result<void> journal_cat(Files& files,
     const Result<Sequence> limit = limit_of(files, *listing, i);
     if (!limit) return fail(limit.error());
     if (*limit <= from) continue;
-    const Result<SegmentView> segment = read_segment(files, listing->segments[i], buffer);
+    Result<Segment> segment = open_segment(files, listing->segments[i], buffer);
     if (!segment) return fail(segment.error());
     const Result<Walked> walked =
-        walk(*segment, *limit, [&](std::span<const Record> group) -> Result<void> {
+        walk(*segment, *limit, [&](std::span<const Record> group, Extent) -> Result<void> {
           for (const Record& record : group) {
             if (record.sequence < from) continue;
             out(shape == Shape::Json ? record_json(record, show) : record_text(record, show));
@@ -287,27 +287,26 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
     if (Result<void> loaded = judge.loaded(*(*recovery)->snapshot()); !loaded) return loaded;
   }
   std::uint64_t differences = 0;
-  const Result<void> told =
-      (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
-        for (const Record& record : group) {
-          moment = {.sequence = record.sequence, .stamp = record.entry.stamp};
-          const Result<std::optional<std::string>> difference = judge.replay(record);
-          if (!difference) return fail(difference.error());
-          if (!*difference) continue;
-          if (record.sequence < from) {
-            return fail(Error::Code::Conflict,
-                        fmt::format("record {} is decided otherwise too, before {}: {}; to accept "
-                                    "that, say --from {}",
-                                    record.sequence,
-                                    from,
-                                    **difference,
-                                    record.sequence));
-          }
-          ++differences;
-          out(fmt::format("{} {}", record.sequence, **difference));
-        }
-        return {};
-      });
+  const Result<void> told = (*recovery)->replay([&](std::span<const Record> group) -> Result<void> {
+    for (const Record& record : group) {
+      moment = {.sequence = record.sequence, .stamp = record.entry.stamp};
+      const Result<std::optional<std::string>> difference = judge.replay(record);
+      if (!difference) return fail(difference.error());
+      if (!*difference) continue;
+      if (record.sequence < from) {
+        return fail(Error::Code::Conflict,
+                    fmt::format("record {} is decided otherwise too, before {}: {}; to accept "
+                                "that, say --from {}",
+                                record.sequence,
+                                from,
+                                **difference,
+                                record.sequence));
+      }
+      ++differences;
+      out(fmt::format("{} {}", record.sequence, **difference));
+    }
+    return {};
+  });
   if (!told) return told;
 
   const Result<std::unique_ptr<Journal>> begun = (*recovery)->begin();
@@ -333,7 +332,8 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
     if (Result<void> renamed = files.rename(name, "aside-" + name); !renamed) return renamed;
   }
   if (Result<void> closed = (*begun)->close(); !closed) return closed;
-  out(fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} files kept "
+  out(
+      fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} files kept "
                   "aside",
                   differences,
                   moment.sequence,

@@ -1,0 +1,188 @@
+#include "tools/journal_tool.h"
+
+#include "journal/names.h"
+#include "journal/testing.h"
+#include "tools/json.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace reeve::tools {
+namespace {
+
+using namespace journal;
+using Strings = std::vector<std::string>;
+
+struct Lines {
+  Strings lines;
+  Sink sink = [this](std::string_view line) { lines.emplace_back(line); };
+};
+
+// Three segments: a in the first, b in the second, c and d in the third; a snapshot after a.
+void make_journal(Scratch& scratch) {
+  const Result<Opened> opened = open(scratch.files());
+  commit(*opened->journal, {std::string(3500, 'a')});
+  snapshot(*opened->journal, 1, "after a");
+  commit(*opened->journal, {std::string(10000, 'b')});
+  commit(*opened->journal, {std::string(3500, 'c')});
+  commit(*opened->journal, {std::string(50, 'd')});
+}
+
+TEST(JournalTool, VerifyFindsNothingWrongWithAJournalThatIsWell) {
+  Scratch scratch;
+  make_journal(scratch);
+  Lines out;
+  const Result<Verdict> verdict = journal_verify(scratch.files(), Shape::Text, out.sink);
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_TRUE(verdict->starts);
+  EXPECT_FALSE(verdict->damaged);
+  EXPECT_EQ(out.lines.back(), "starts; no torn tail");
+}
+
+TEST(JournalTool, VerifyAlsoFindsDamageThatNobodyNeeds) {
+  Scratch scratch;
+  make_journal(scratch);
+  scratch.flip(segment_name(1), block_size + 100);
+  Lines out;
+  const Result<Verdict> verdict = journal_verify(scratch.files(), Shape::Text, out.sink);
+  ASSERT_TRUE(verdict.has_value());
+  EXPECT_TRUE(verdict->starts);
+  EXPECT_TRUE(verdict->damaged);
+}
+
+TEST(JournalTool, VerifyChangesNothing) {
+  Scratch scratch;
+  make_journal(scratch);
+  const Strings before = scratch.names();
+  ASSERT_TRUE(journal_verify(scratch.files(), Shape::Json, Lines().sink).has_value());
+  EXPECT_EQ(scratch.names(), before);
+}
+
+TEST(JournalTool, CatPrintsWhatPayloadsSayToThoseWhoKnow) {
+  Scratch scratch;
+  make_journal(scratch);
+  Lines out;
+  Lines notes;
+  const ShowPayload show = [](const Record& record) {
+    return "begins with " + std::string(record.entry.payload.substr(0, 1));
+  };
+  ASSERT_TRUE(journal_cat(scratch.files(), 3, Shape::Text, show, out.sink, notes.sink).has_value());
+  EXPECT_EQ(out.lines,
+            (Strings{"3 3 7 1700000000000 input 00000000000000d1 3500 begins with c",
+                     "4 4 7 1700000000000 input 00000000000000d1 50 begins with d"}));
+  EXPECT_EQ(notes.lines, Strings{});
+}
+
+TEST(JournalTool, CatTellsOfATornTailAndEndsThere) {
+  Scratch scratch;
+  make_journal(scratch);
+  const std::string last = segment_name(3);
+  scratch.flip(last, block_size + encoded_size(3500) + 50);
+  Lines out;
+  Lines notes;
+  ASSERT_TRUE(journal_cat(scratch.files(), 1, Shape::Text, {}, out.sink, notes.sink).has_value());
+  EXPECT_EQ(out.lines.size(), 3U);
+  ASSERT_EQ(notes.lines.size(), 1U);
+  EXPECT_TRUE(notes.lines[0].starts_with("torn tail in " + scratch.path(last)));
+}
+
+TEST(JournalTool, SalvageRescuesTheSnapshotAndWhatComesBeforeTheDamage) {
+  Scratch scratch;
+  make_journal(scratch);
+  scratch.flip(segment_name(3), block_size + 100);
+  ASSERT_FALSE(open(scratch.files()).has_value());
+
+  Scratch target;
+  Lines out;
+  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+  EXPECT_EQ(out.lines.back(),
+            "lost: 1 records that can be read come after the damage and cannot be applied");
+  const Result<Opened> rescued = open(target.files());
+  ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
+  EXPECT_EQ(rescued->content, "after a");
+  EXPECT_EQ(rescued->payloads, Strings{std::string(10000, 'b')});
+  EXPECT_EQ(rescued->journal->next_sequence(), 3U);
+}
+
+TEST(JournalTool, SalvageStopsAtASegmentWithoutAHeader) {
+  Scratch scratch;
+  make_journal(scratch);
+  scratch.flip(segment_name(2), 3);
+  Scratch target;
+  Lines out;
+  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+  const Result<Opened> rescued = open(target.files());
+  ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
+  EXPECT_EQ(rescued->content, "after a");
+  EXPECT_EQ(rescued->payloads, Strings{});
+}
+
+// A judge that thinks every payload that begins with `otherwise` was decided otherwise.
+class Counting final : public Judge {
+ public:
+  explicit Counting(char otherwise) : otherwise_(otherwise) {}
+
+  Result<void> load(std::string_view chunk) override {
+    state += chunk;
+    return {};
+  }
+  Result<void> loaded(const SnapshotInfo& snapshot) override {
+    EXPECT_EQ(snapshot.digest, 0xabcU);
+    return {};
+  }
+  Result<std::optional<std::string>> replay(const Record& record) override {
+    state += record.entry.payload[0];
+    if (record.entry.payload[0] != otherwise_) return std::nullopt;
+    return "was yes, is no";
+  }
+  Result<void> save(SnapshotWriter& writer) override { return writer.append(state); }
+  std::uint64_t digest() const override { return 77; }
+
+  std::string state;
+
+ private:
+  char otherwise_;
+};
+
+TEST(JournalTool, AcceptWritesASnapshotAndKeepsTheOldFilesAside) {
+  Scratch scratch;
+  make_journal(scratch);
+  Counting judge('c');
+  Lines out;
+  const Result<void> accepted = journal_accept(scratch.files(), 3, judge, out.sink);
+  ASSERT_TRUE(accepted.has_value()) << accepted.error().message;
+  EXPECT_EQ(out.lines.front(), "3 was yes, is no");
+  EXPECT_TRUE(std::filesystem::exists(scratch.path("aside-" + segment_name(3))));
+  EXPECT_TRUE(std::filesystem::exists(scratch.path("aside-" + snapshot_name(1))));
+
+  const Result<Opened> opened = open(scratch.files());
+  ASSERT_TRUE(opened.has_value()) << opened.error().message;
+  EXPECT_EQ(opened->content, "after abcd");
+  EXPECT_EQ(opened->snapshot->digest, 77U);
+  EXPECT_EQ(opened->payloads, Strings{});
+  EXPECT_EQ(opened->journal->next_sequence(), 5U);
+}
+
+TEST(JournalTool, AcceptRefusesADifferenceBeforeWhereItWasAskedTo) {
+  Scratch scratch;
+  make_journal(scratch);
+  const Strings before = scratch.names();
+  Counting judge('b');
+  const Result<void> accepted = journal_accept(scratch.files(), 3, judge, Lines().sink);
+  ASSERT_FALSE(accepted.has_value());
+  EXPECT_EQ(accepted.error().message,
+            "record 2 is decided otherwise too, before 3: was yes, is no; to accept that, say "
+            "--from 2");
+  EXPECT_EQ(scratch.names(), before);
+}
+
+TEST(Text, ForProgramsAndForPeople) {
+  EXPECT_EQ(json("a\"b\\c\n"), R"("a\"b\\c\u000a")");
+  EXPECT_EQ(visible(std::string("a\0\\~\x7f", 5)), R"(a\x00\x5c~\x7f)");
+}
+
+}  // namespace
+}  // namespace reeve::tools

@@ -1,0 +1,111 @@
+#!/usr/bin/env bash
+# `reeve journal` as a user meets it, and held against a reader that shares no code with it.
+set -euo pipefail
+here=$(dirname "$(readlink -f "$0")")
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+fail() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# expect STATUS OUT ERR WORD...: what `reeve journal` does with these words. Outputs are patterns.
+expect() {
+  local status=$1 out=$2 err=$3
+  shift 3
+  local actual_status=0 actual_out actual_err
+  actual_out=$("$REEVE" journal "$@" 2>"$scratch/err") || actual_status=$?
+  actual_err=$(<"$scratch/err")
+  [[ $actual_status == "$status" ]] ||
+    fail "reeve journal $*: exit status $actual_status, not $status: $actual_out $actual_err"
+  # shellcheck disable=SC2053 # the right-hand sides are patterns
+  [[ $actual_out == $out ]] || fail "reeve journal $*: said '$actual_out', not '$out'"
+  # shellcheck disable=SC2053
+  [[ $actual_err == $err ]] || fail "reeve journal $*: complained '$actual_err', not '$err'"
+}
+
+# same DIR: both readers print the same, and more than nothing.
+same() {
+  "$REEVE" journal cat "$1" >"$scratch/ours" 2>/dev/null
+  python3 "$here/journal_reader.py" "$1" >"$scratch/theirs" 2>/dev/null
+  [[ -s $scratch/ours ]] || fail "no records in $1"
+  cmp "$scratch/ours" "$scratch/theirs" || fail "the two readers differ on $1"
+}
+
+# flip FILE OFFSET: turns a bit around.
+flip() {
+  python3 - "$1" "$2" <<'END'
+import sys
+with open(sys.argv[1], "r+b") as file:
+    file.seek(int(sys.argv[2]))
+    byte = file.read(1)[0]
+    file.seek(int(sys.argv[2]))
+    file.write(bytes([byte ^ 1]))
+END
+}
+
+golden=$here/golden/journal
+expect 0 '*journal 0102030405060708090a0b0c0d0e0f10*stopped cleanly before record 6' '' info "$golden"
+expect 0 '{"journal":*{"clean":true}' '' info "$golden" --json
+expect 0 '*segment-000000000001  4 records before 5*starts; no torn tail' '' verify "$golden"
+expect 0 '1 1 7 1700000000000 input 00000000000000d1 5 first
+2 2 7 1700000000000 input 00000000000000d1 6 second
+3 2 7 1700000000000 input 00000000000000d1 9 \\x00\\xff\\x5c and \\x0a
+4 2 7 1700000000000 input 00000000000000d1 0 
+5 3 *' '' cat "$golden"
+expect 0 '5 3 *' '' cat "$golden" --from 5
+expect 0 '{"sequence":5,"group":3,"engine_ms":7,*"payload":"xxx*"}' '' cat "$golden" --from 5 --json
+same "$golden"
+
+# Words.
+expect 2 '' 'usage: reeve journal*'
+expect 0 'usage: reeve journal*' '' --help
+expect 0 'usage: reeve journal*' '' cat --help
+expect 2 '' '*unknown command frobnicate*--help*' frobnicate
+expect 2 '' '*unknown option --frobnicate*' info --frobnicate
+expect 2 '' '*--from wants the sequence of a record, not x*' cat --from x
+expect 2 '' '*--from wants a value*' cat --from
+expect 2 '' '*unexpected argument b*' cat a b
+expect 2 '' '*info takes no --from*' info --from 3
+expect 2 '' '*salvage wants --to NEW*' salvage "$golden"
+expect 2 '' '*accept needs the core*' accept "$golden" --from 3
+expect 3 '' '*cannot open the directory /nowhere*' info /nowhere
+mkdir "$scratch/empty"
+expect 3 '' '*there is no journal in*' verify "$scratch/empty"
+mkdir "$scratch/home"
+cp -r "$golden" "$scratch/home/journal"
+expect 0 '5 3 *' '' cat --home "$scratch/home" --from 5
+REEVE_HOME=$scratch/home expect 0 '5 3 *' '' cat --from 5
+
+# A disk that takes nothing must not look like success.
+if "$REEVE" journal cat "$golden" >/dev/full 2>/dev/null; then fail "cat: lost, and no error"; fi
+
+# A journal with segments, snapshots, an unclean end.
+live=$scratch/live
+mkdir "$live"
+"$REEVE_BUILD/journal_driver" run "$live" 200 datasync >/dev/null
+same "$live"
+python3 "$here/journal_reader.py" "$live" --snapshot >"$scratch/snapshot"
+grep -q '^200 0 0 00000000000000c8 3004 200 sss' "$scratch/snapshot" || fail "another snapshot"
+timeout 0.3 "$REEVE_BUILD/journal_driver" run "$live" 1000000 datasync >/dev/null || true
+expect 0 '*starts*' '*' verify "$live"
+same "$live"
+
+# Damage: named, refused, salvaged.
+hurt=$scratch/hurt
+cp -r "$golden" "$hurt"
+rm "$hurt/clean" "$hurt/snapshot-00000000000000000003"
+flip "$hurt/segment-000000000001" $((4096 + 64 + 48))
+expect 1 '1 1 *' '*segment-000000000001 at offset 4160: the checksum of a record is wrong*' cat "$hurt"
+expect 1 '*does not start: *segment-000000000001 at offset 4160*' '' verify "$hurt"
+if python3 "$here/journal_reader.py" "$hurt" >/dev/null 2>&1; then fail "the reader takes damage"; fi
+expect 0 '*damage: *offset 4160*salvaged 1 records after the beginning, up to record 1*lost: *' '' \
+  salvage "$hurt" --to "$scratch/rescued"
+expect 0 '1 1 * first' '' cat "$scratch/rescued"
+expect 0 '*starts*' '' verify "$scratch/rescued"
+expect 1 '' '*is not empty*' salvage "$hurt" --to "$scratch/rescued"
+
+# With the snapshot less is lost: what comes before it is not needed.
+cp "$golden/snapshot-00000000000000000003" "$hurt"
+expect 1 '*' '*' verify "$hurt"
