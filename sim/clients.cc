@@ -252,7 +252,8 @@ Command Clients::queue_command(Client& client, const State& state) {
   const queue::ItemClaim item{claim->item, claim->token};
   if (choice < 14) return queue::Complete{queue, {item}};
   if (choice < 16) {
-    return queue::Fail{queue, item, "no luck", dice_.one_in(3) ? std::optional(1000ms) : std::nullopt};
+    return queue::Fail{
+        queue, item, "no luck", dice_.one_in(3) ? std::optional(1000ms) : std::nullopt};
   }
   if (choice < 18) {
     return queue::Extend{queue, item, dice_.one_in(3) ? std::optional(8000ms) : std::nullopt};
@@ -319,7 +320,8 @@ void Clients::take_note(Client& client, const Reply& reply) {
 void Clients::learned(std::size_t index, const Request& request, const Reply& reply) {
   Client& client = clients_[index];
   if (const auto* waiting = word<Waiting>(reply)) {
-    if (std::ranges::count(client.waits, waiting->waiter) == 0) client.waits.push_back(waiting->waiter);
+    if (std::ranges::count(client.waits, waiting->waiter) == 0)
+      client.waits.push_back(waiting->waiter);
   }
   take_note(client, reply);
   if (dice_.one_in(12)) return;

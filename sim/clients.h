@@ -20,7 +20,7 @@ namespace reeve::sim {
 struct Client {
   std::string name;
   SessionId session;
-  bool bound = false;       // what it holds ends with its connection
+  bool bound = false;  // what it holds ends with its connection
   bool can_return = true;
   bool connected = true;
   bool returning = false;  // asked to, and not answered yet
@@ -36,7 +36,7 @@ struct Client {
     ItemId item;
     Token token;
   };
-  std::vector<Lease> leases;   // what it believes to hold, or to have held
+  std::vector<Lease> leases;  // what it believes to hold, or to have held
   std::vector<Claim> claims;
   std::vector<WaiterId> waits;
   std::vector<Request> unanswered;  // to be repeated

@@ -19,10 +19,11 @@ void SimHands::start(const Start& effect) {
   }
   const auto found = runs_.find(effect.id);
   if (found != runs_.end() && !found->second.never_begun) {
-    report_.violated(fmt::format("effect {}-{} was started twice, and nobody saw in between that "
-                                 "it had not begun",
-                                 effect.id.sequence,
-                                 effect.id.index));
+    report_.violated(
+        fmt::format("effect {}-{} was started twice, and nobody saw in between that "
+                    "it had not begun",
+                    effect.id.sequence,
+                    effect.id.index));
   }
   runs_[effect.id] = Run{.effect = effect};
 }
@@ -139,7 +140,8 @@ bool SimHands::go_on(engine::Engine& engine, Stamp stamp) {
   if (runs_.empty()) return !asked_about_.empty();
   // The one at a random place, or the next after it that has something to tell.
   auto at = runs_.begin();
-  std::advance(at, static_cast<std::ptrdiff_t>(dice_.below(std::min<std::size_t>(runs_.size(), 8))));
+  std::advance(at,
+               static_cast<std::ptrdiff_t>(dice_.below(std::min<std::size_t>(runs_.size(), 8))));
   for (std::size_t i = 0; i < runs_.size(); ++i, ++at) {
     if (at == runs_.end()) at = runs_.begin();
     Run& run = at->second;

@@ -33,8 +33,8 @@ Time LockModel::limit_of(const Tenure& tenure) const {
   return limit;
 }
 
-// What is over when anything is decided is over for good, whatever grace comes later. Grace itself is
-// decided before what it is for.
+// What is over when anything is decided is over for good, whatever grace comes later. Grace itself
+// is decided before what it is for.
 void LockModel::lapse(Time now) {
   const auto look_at = [&](Tenure& tenure) {
     if (!tenure.lapsed && now > limit_of(tenure)) tenure.lapsed = limit_of(tenure);
@@ -75,10 +75,8 @@ void LockModel::lock_granted(Stamp stamp, const Want& want, const grant::Given& 
     }
   }
   if (given.token.value <= token_before_) {
-    report_.violated(fmt::format("token {} of lock {} is not larger than {}",
-                                 given.token.value,
-                                 given.name,
-                                 token_before_));
+    report_.violated(fmt::format(
+        "token {} of lock {} is not larger than {}", given.token.value, given.name, token_before_));
   }
   last_token_ = std::max(last_token_, given.token.value);
   Tenure tenure{want, given.token, stamp.now, stamp.now};
@@ -154,17 +152,13 @@ void LockModel::released(const Request& request, const Reply& reply, Time now) {
   }
 }
 
-void LockModel::alive(Tenure* tenure,
-                      Token token,
-                      std::optional<Time> expires_at,
-                      Time now,
-                      const char* what) {
+void LockModel::alive(
+    Tenure* tenure, Token token, std::optional<Time> expires_at, Time now, const char* what) {
   if (!tenure || tenure->token != token) {
     report_.violated(fmt::format("{} accepted the old token {}", what, token.value));
   } else if (is_over(*tenure, now)) {
-    report_.violated(fmt::format("{} was accepted {} ms after the lease was over",
-                                 what,
-                                 (now - limit_of(*tenure)).count()));
+    report_.violated(fmt::format(
+        "{} was accepted {} ms after the lease was over", what, (now - limit_of(*tenure)).count()));
   } else if (expires_at) {
     tenure->last_sign = now;
     if (*expires_at != limit_of(*tenure)) {

@@ -51,7 +51,7 @@ class LockModel {
     Time since;
     Time last_sign;
     std::uint32_t weight = 0;
-    bool uncertain = false;  // something may have ended it that is not modelled
+    bool uncertain = false;           // something may have ended it that is not modelled
     std::optional<Time> lapsed = {};  // what its limit was when it was over
   };
   struct SlotKey {
@@ -71,7 +71,8 @@ class LockModel {
   void slot_granted(Stamp stamp, const Want& want, const grant::Given& given);
   void released(const Request& request, const Reply& reply, Time now);
   void replied(Stamp stamp, const Request& request, const Reply& reply);
-  void alive(Tenure* tenure, Token token, std::optional<Time> expires_at, Time now, const char* what);
+  void alive(
+      Tenure* tenure, Token token, std::optional<Time> expires_at, Time now, const char* what);
   void lost(const Tenure* tenure, Token token, Time now, const char* what);
   Tenure* find_slot(const std::string& name, const Holder& holder);
 

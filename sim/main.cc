@@ -17,7 +17,8 @@
 namespace reeve::sim {
 namespace {
 
-constexpr std::string_view usage = R"(reeve_sim [--seed N] [--steps M] [--steps-a-seed K] [--seeds S] [--time 60s]
+constexpr std::string_view usage =
+    R"(reeve_sim [--seed N] [--steps M] [--steps-a-seed K] [--seeds S] [--time 60s]
 reeve_sim --replay SEED      the whole trace of one seed
 reeve_sim --planted [NAME]   finds every planted bug, or one (in a build with REEVE_PLANTED)
 
@@ -123,15 +124,8 @@ int run(int argc, char** argv) {
   std::signal(SIGABRT, aborted);
   if (to_replay) {
     current_seed = *to_replay;
-    if (const char* first = std::getenv("SIM_WARM")) {
-      Limits warm;
-      warm.first_seed = number(first);
-      warm.seeds = *to_replay - warm.first_seed;
-      run_seeds(warm);
-    }
-    const Replay replayed = replay(*to_replay, limits.steps_a_seed, [](const std::string& line) {
-      fmt::print("{}\n", line);
-    });
+    const Replay replayed = replay(
+        *to_replay, limits.steps_a_seed, [](const std::string& line) { fmt::print("{}\n", line); });
     fmt::print("{} steps, trace {:016x}\n", replayed.counts.steps, replayed.hash);
     return replayed.failure ? 1 : 0;
   }
@@ -140,9 +134,8 @@ int run(int argc, char** argv) {
   if (!limits.steps && !limits.seeds && !limits.time) limits.time = std::chrono::seconds{60};
   fmt::print("first seed {}\n", limits.first_seed);
   std::fflush(stdout);
-  const Finding finding = run_seeds(limits, [](std::uint64_t next, const Counts&) {
-    current_seed = next;
-  });
+  const Finding finding =
+      run_seeds(limits, [](std::uint64_t next, const Counts&) { current_seed = next; });
   print(finding);
   if (!finding.failure) return 0;
   fmt::print("\n{}", tell(*finding.failure, limits.steps_a_seed));

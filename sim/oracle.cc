@@ -22,17 +22,16 @@ void Oracle::asked(engine::Ticket ticket, Request request, Stamp stamp) {
   open_.insert_or_assign(ticket.value, Open{std::move(request), stamp});
 }
 
-void Oracle::asked_otherwise(engine::Ticket ticket) { open_.insert_or_assign(ticket.value, Open{}); }
+void Oracle::asked_otherwise(engine::Ticket ticket) {
+  open_.insert_or_assign(ticket.value, Open{});
+}
 
 void Oracle::took(engine::Batch& batch) {
   const auto entries = batch.entries();
   ++batches_;
   if (batch.first != durable_ + 1 || batch.last != durable_ + entries.size()) {
-    report_.violated(fmt::format("a batch of {} from {} to {} after {}",
-                                 entries.size(),
-                                 batch.first,
-                                 batch.last,
-                                 durable_));
+    report_.violated(fmt::format(
+        "a batch of {} from {} to {} after {}", entries.size(), batch.first, batch.last, durable_));
   }
   if (!flying_.empty()) report_.violated("a batch was taken while another was on its way");
   for (std::size_t i = 0; i < entries.size(); ++i) {
@@ -74,6 +73,8 @@ void Oracle::committed() {
     for (const Event& event : said.events) {
       events_.push_back(event);
       to_project_.emplace_back(event.sequence, event.index);
+      const Custom* custom = std::get_if<Custom>(&event.body);
+      if (custom && custom->name.verb == "gap") projector_left_ = true;
     }
     if (ended) settled_.push_back(ended->effect);
     report_.mark(kept.digest);
@@ -92,10 +93,8 @@ Oracle::Decided* Oracle::find(engine::Sequence sequence) {
 
 bool Oracle::check_told(engine::Sequence sequence, const char* what) {
   if (sequence > durable_) {
-    report_.violated(fmt::format("{} of sequence {} left when {} was durable",
-                                 what,
-                                 sequence,
-                                 durable_));
+    report_.violated(
+        fmt::format("{} of sequence {} left when {} was durable", what, sequence, durable_));
     return false;
   }
   if (sequence < last_told_) {
@@ -161,7 +160,8 @@ void Oracle::followed(const Event& event) {
         fmt::format("an event of {} was seen when {} was durable", event.sequence, durable_));
   }
   if (events_.empty() || !(events_.front() == event)) {
-    return report_.violated(fmt::format("event {}-{} is not the next one", event.sequence, event.index));
+    return report_.violated(
+        fmt::format("event {}-{} is not the next one", event.sequence, event.index));
   }
   events_.pop_front();
 }

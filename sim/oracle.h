@@ -69,6 +69,8 @@ class Oracle {
   void projected(engine::Sequence sequence, std::uint32_t index);
   void projector_passed(engine::Sequence sequence);
   void projector_restarts(engine::Sequence passed);
+  // It was too far behind, and left: what it missed is a gap. It begins again after a restart.
+  bool projector_left() const { return projector_left_; }
 
   // Records that are durable and followed by another durable group, for damaging them.
   struct Kept {
@@ -125,6 +127,7 @@ class Oracle {
 
   std::deque<Event> events_;  // the follower is yet to see
   std::deque<std::pair<engine::Sequence, std::uint32_t>> to_project_;
+  bool projector_left_ = false;
   std::size_t projected_ = 0;  // of them, shown to the projector and not yet passed
   std::map<EffectId, Outgoing> effects_;  // asked for, and without an outcome
   std::map<std::string, Remembered> keys_;

@@ -2,12 +2,12 @@
 #include "core/invariants.h"
 #include "sim/oracle.h"
 
+#include <utility>
+
 // What must be there after a restart.
 namespace reeve::sim {
 
-void Oracle::daemon_ended() {
-  open_.clear();
-}
+void Oracle::daemon_ended() { open_.clear(); }
 
 void Oracle::replays(const journal::Record& record) {
   const Kept* expected = nullptr;
@@ -19,10 +19,8 @@ void Oracle::replays(const journal::Record& record) {
     expected = &flying_[record.sequence - flying_.front().sequence];
   }
   if (!expected) {
-    return report_.violated(
-        fmt::format("record {} is there, and nobody wrote it ({} is durable)",
-                    record.sequence,
-                    durable_));
+    return report_.violated(fmt::format(
+        "record {} is there, and nobody wrote it ({} is durable)", record.sequence, durable_));
   }
   if (record.entry.payload != expected->payload || record.entry.digest != expected->digest ||
       record.entry.stamp != expected->stamp) {
@@ -38,21 +36,20 @@ void Oracle::begins_from(const journal::SnapshotInfo& info) {
 
 void Oracle::recovered(const State& state, engine::Sequence snapshot) {
   if (state.sequence < durable_) {
-    return report_.violated(fmt::format("{} is durable and {} was recovered (from a snapshot of {})",
-                                        durable_,
-                                        state.sequence,
-                                        snapshot));
+    return report_.violated(
+        fmt::format("{} is durable and {} was recovered (from a snapshot of {})",
+                    durable_,
+                    state.sequence,
+                    snapshot));
   }
-  if (state.sequence > durable_ && !flying_.empty() &&
-      state.sequence == flying_.back().sequence) {
+  if (state.sequence > durable_ && !flying_.empty() && state.sequence == flying_.back().sequence) {
     committed();  // it had reached the disk, and nobody was told
   }
   if (report_.failed()) return;
   flying_.clear();
   if (state.sequence != durable_) {
-    return report_.violated(fmt::format("{} was recovered, which is not the end of a commit (after {})",
-                                        state.sequence,
-                                        durable_));
+    return report_.violated(fmt::format(
+        "{} was recovered, which is not the end of a commit (after {})", state.sequence, durable_));
   }
   if (!(state == shadow_)) {
     return report_.violated(
@@ -72,8 +69,8 @@ void Oracle::truncated(engine::Sequence sequence) {
 }
 
 void Oracle::projected(engine::Sequence sequence, std::uint32_t index) {
-  if (projected_ >= to_project_.size() ||
-      to_project_[projected_] != std::pair{sequence, index}) {
+  if (projector_left_) return;
+  if (projected_ >= to_project_.size() || to_project_[projected_] != std::pair{sequence, index}) {
     return report_.violated(
         fmt::format("a projector was shown event {}-{}, which is not the next", sequence, index));
   }
@@ -81,6 +78,7 @@ void Oracle::projected(engine::Sequence sequence, std::uint32_t index) {
 }
 
 void Oracle::projector_passed(engine::Sequence sequence) {
+  if (projector_left_) return;
   while (!to_project_.empty() && to_project_.front().first <= sequence) {
     if (projected_ == 0) return report_.violated("a projector was not shown all events");
     to_project_.pop_front();
@@ -89,7 +87,11 @@ void Oracle::projector_passed(engine::Sequence sequence) {
 }
 
 void Oracle::projector_restarts(engine::Sequence passed) {
-  projector_passed(passed);
+  if (std::exchange(projector_left_, false)) {
+    std::erase_if(to_project_, [&](const auto& event) { return event.first <= passed; });
+  } else {
+    projector_passed(passed);
+  }
   projected_ = 0;
 }
 

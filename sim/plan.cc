@@ -24,6 +24,7 @@ Plan draw_plan(Dice& dice) {
   plan.reads_fail = maybe(dice, 4, 10);
   plan.clean_stop = maybe(dice, 500, 3000);
   plan.bit_flip = maybe(dice, 2, 6);
+  plan.lost_file = maybe(dice, 2, 6);
   plan.other_version = maybe(dice, 4, 10);
   plan.disk_full = maybe(dice, 500, 3000);
   plan.clock_set = maybe(dice, 100, 1000);
@@ -61,9 +62,11 @@ Plan draw_plan(Dice& dice) {
 
 std::string describe(const Plan& plan) {
   return fmt::format(
-      "steps {} | 1 in: power {} kill {} strikes: power {} kill {} eio {} in recovery {} reads {} | "
+      "steps {} | 1 in: power {} kill {} strikes: power {} kill {} eio {} in recovery {} reads {} "
+      "| "
       "stop {} flip {} version {} full {} | set {} suspend {} stall {} | gone {} dies {} twice {} "
-      "never {} unknown {} | % survive {} fail {} clients {} time {} writer {} keyed {} | segment {} "
+      "never {} unknown {} | % survive {} fail {} clients {} time {} writer {} keyed {} | segment "
+      "{} "
       "snapshot {}",
       plan.steps,
       plan.power_loss,

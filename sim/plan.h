@@ -14,15 +14,16 @@ struct Plan {
   std::uint64_t steps = 3000;
 
   // Chances are one in so many of the steps they are asked about; 0 is never.
-  std::uint64_t power_loss = 0;      // now, between two operations
-  std::uint64_t kill = 0;            // the process, between two operations
-  std::uint64_t strike_power = 0;    // at one of the next file operations
+  std::uint64_t power_loss = 0;    // now, between two operations
+  std::uint64_t kill = 0;          // the process, between two operations
+  std::uint64_t strike_power = 0;  // at one of the next file operations
   std::uint64_t strike_kill = 0;
   std::uint64_t strike_eio = 0;
   std::uint64_t strike_in_recovery = 0;  // of recoveries
   std::uint64_t reads_fail = 0;          // of recoveries: EIO in it, which ends that start
   std::uint64_t clean_stop = 0;
   std::uint64_t bit_flip = 0;       // of starts: damage that must be refused, then undone
+  std::uint64_t lost_file = 0;      // of starts: likewise
   std::uint64_t other_version = 0;  // of starts: one that decides differently
   std::uint64_t disk_full = 0;
   std::uint64_t clock_set = 0;

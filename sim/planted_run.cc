@@ -4,10 +4,6 @@
 #include "sim/run.h"
 
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +11,10 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace reeve::sim {
 

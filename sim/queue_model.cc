@@ -23,8 +23,7 @@ QueueModel::Item* QueueModel::find(ItemId id) {
 }
 
 bool QueueModel::may_be_lost(const Item& item, Time now) const {
-  return !item.certain || now > limit_of(item) ||
-         sessions_.may_be_gone(item.holder.session, now) ||
+  return !item.certain || now > limit_of(item) || sessions_.may_be_gone(item.holder.session, now) ||
          (item.process && sessions_.may_be_gone(*item.process));
 }
 
@@ -70,8 +69,8 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
       wrong(fmt::format("though {} has it with claim {}", item->holder.name, item->token.value));
     }
     const bool over = now > limit_of(*item);
-    const bool freed = !item->certain || sessions_.may_be_gone(item->holder.session, now) ||
-                       item->process;
+    const bool freed =
+        !item->certain || sessions_.may_be_gone(item->holder.session, now) || item->process;
     if (freed && least > 0) --least;
     if (over && !freed) {
       if (config.max_attempts != 0 && item->attempts >= config.max_attempts) moved = true;
@@ -95,14 +94,13 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
     most = 0;
   }
   if (moved && !elsewhere && item->certain && !config.dead_letter &&
-      item->place == Place::Processing && !item->process && !sessions_.may_be_gone(item->holder.session, now)) {
+      item->place == Place::Processing && !item->process &&
+      !sessions_.may_be_gone(item->holder.session, now)) {
     wrong("though its attempts were used up");
   }
   if (taken.attempts < least + 1 || taken.attempts > most + 1) {
-    wrong(fmt::format("for the {}. time, which should be {} to {}",
-                      taken.attempts,
-                      least + 1,
-                      most + 1));
+    wrong(fmt::format(
+        "for the {}. time, which should be {} to {}", taken.attempts, least + 1, most + 1));
   }
   const queue::Config& there = configs_[taken.queue.name];
   if (there.max_attempts != 0 && taken.attempts > there.max_attempts) wrong("once too often");
@@ -122,8 +120,9 @@ void QueueModel::take_one(Stamp stamp, const Take& take, const queue::TakenItem&
   item->visibility = there.visibility_timeout;
 }
 
-// Within a queue: nothing that was certainly ready comes after what was given. What falls due in one
-// step does so in the order in which it was due, so what counts is what was ready before the step.
+// Within a queue: nothing that was certainly ready comes after what was given. What falls due in
+// one step does so in the order in which it was due, so what counts is what was ready before the
+// step.
 void QueueModel::check_order(const queue::Taken& reply) {
   for (const queue::TakenItem& taken : reply.items) {
     for (const auto& [id, other] : items_) {
@@ -132,9 +131,8 @@ void QueueModel::check_order(const queue::Taken& reply) {
       const bool better = other.priority > taken.priority ||
                           (other.priority == taken.priority && id < taken.id.value);
       if (better) {
-        report_.violated(fmt::format("item {} was taken before item {} of the same queue",
-                                     taken.id.value,
-                                     id));
+        report_.violated(
+            fmt::format("item {} was taken before item {} of the same queue", taken.id.value, id));
       }
     }
   }
@@ -154,8 +152,7 @@ QueueModel::Item* QueueModel::judge_claim(Time now,
                                           bool accepted,
                                           const char* what) {
   Item* item = find(claim.item);
-  const bool current =
-      item && item->place == Place::Processing && item->token == claim.claim;
+  const bool current = item && item->place == Place::Processing && item->token == claim.claim;
   if (accepted) {
     if (!current) {
       report_.violated(fmt::format("{} of item {} was accepted with the old claim {}",
@@ -165,9 +162,8 @@ QueueModel::Item* QueueModel::judge_claim(Time now,
       return nullptr;
     }
     if (now > limit_of(*item)) {
-      report_.violated(fmt::format("{} of item {} was accepted after its claim was over",
-                                   what,
-                                   claim.item.value));
+      report_.violated(fmt::format(
+          "{} of item {} was accepted after its claim was over", what, claim.item.value));
     }
     return item;
   }
@@ -285,7 +281,8 @@ void QueueModel::decided(Stamp stamp,
       if (const auto* got = word<queue::Taken>(answer.reply)) taken(stamp, take, *got);
     }
   };
-  const queue::Command* command = request ? std::get_if<queue::Command>(&request->command) : nullptr;
+  const queue::Command* command =
+      request ? std::get_if<queue::Command>(&request->command) : nullptr;
   const bool takes = command && std::holds_alternative<queue::Take>(*command);
   if (takes) answer_all();
   if (request) replied(stamp, *request, said.reply);

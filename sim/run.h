@@ -1,6 +1,5 @@
 #pragma once
 
-#include "base/planted.h"
 #include "sim/world.h"
 
 #include <chrono>
@@ -29,8 +28,8 @@ struct Finding {
 struct Limits {
   std::uint64_t first_seed = 1;
   std::optional<std::uint64_t> seeds;
-  std::optional<std::uint64_t> steps;          // over all seeds
-  std::optional<std::uint64_t> steps_a_seed;   // else by the seed's own plan
+  std::optional<std::uint64_t> steps;         // over all seeds
+  std::optional<std::uint64_t> steps_a_seed;  // else by the seed's own plan
   std::optional<std::chrono::milliseconds> time;
 };
 

@@ -63,8 +63,8 @@ class World final : private engine::Listener, private engine::Projector {
     std::optional<engine::Clock> clock;
     std::unique_ptr<engine::Engine> engine;
     std::unique_ptr<engine::Checkpointer> checkpointer;  // before the journal it writes to
-    std::optional<engine::Batch> batch;  // on its way
-    bool committed = false;              // and on the disk, which the engine does not know yet
+    std::optional<engine::Batch> batch;                  // on its way
+    bool committed = false;  // and on the disk, which the engine does not know yet
     engine::Cursor follower;
     std::optional<engine::Sequence> truncated;
   };
@@ -111,6 +111,7 @@ class World final : private engine::Listener, private engine::Projector {
   void stop_cleanly();
   bool start();  // false: it has to be tried again, or there is a violation
   void damage();
+  void lose_file();
   bool try_version();
   Result<engine::Remembered> remember(journal::Recovery& recovery);
   void began(engine::Remembered remembered, std::unique_ptr<journal::Journal> journal);
@@ -139,6 +140,7 @@ class World final : private engine::Listener, private engine::Projector {
 
   std::optional<Daemon> daemon_;
   Stamp now_;
+  Time looked_;  // when the daemon last looked at its clocks
   bool faults_ = true;
   bool struck_ = false;  // a strike was set, and nobody has seen to its consequences
   Disk::Fault strike_ = Disk::Fault::Eio;

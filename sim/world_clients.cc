@@ -1,4 +1,5 @@
 #include "codec/json.h"
+#include "engine/limits.h"
 #include "sim/words.h"
 #include "sim/world.h"
 
@@ -84,7 +85,8 @@ void World::come_back(std::size_t index) {
 
 void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Reply& reply) {
   if (report_.is_heard()) {
-    report_.say("    ticket {} is answered at {}: {}", ticket.value, sequence, codec::to_json(reply));
+    report_.say(
+        "    ticket {} is answered at {}: {}", ticket.value, sequence, codec::to_json(reply));
   }
   report_.mark(ticket.value * 1000003 + sequence);
   oracle_.replied(ticket, sequence, reply);
@@ -107,7 +109,8 @@ void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Repl
 
 void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& reply) {
   if (report_.is_heard()) {
-    report_.say("    waiter {} is answered at {}: {}", waiter.value, sequence, codec::to_json(reply));
+    report_.say(
+        "    waiter {} is answered at {}: {}", waiter.value, sequence, codec::to_json(reply));
   }
   report_.mark(waiter.value + sequence);
   oracle_.answered(waiter, sequence, reply);
@@ -154,7 +157,14 @@ void World::look() {
   report_.say("  look at {}{}",
               now_.now.time_since_epoch().count() % 100'000'000,
               moment.suspended ? ", slept" : "");
+  const std::optional<Time> due = next_deadline(daemon_->engine->state()).engine;
+  const bool late = due && now_.now - std::max(*due, looked_) > engine::limits::late;
+  looked_ = now_.now;
   bool more = daemon_->engine->look(moment);
+  if ((late || moment.suspended) && !daemon_->engine->wants_stop() &&
+      daemon_->engine->state().leases_from != now_.now) {
+    report_.violated("nobody listened, and leases ran on");
+  }
   for (int i = 0; more && i < 20; ++i) more = daemon_->engine->tick(now_);
 }
 
@@ -221,8 +231,7 @@ void World::kind_clients() {
     const Client::Claim claim = client.claims.back();
     client.claims.pop_back();
     Request request;
-    request.command =
-        queue::Complete{{default_project, claim.queue}, {{claim.item, claim.token}}};
+    request.command = queue::Complete{{default_project, claim.queue}, {{claim.item, claim.token}}};
     return submit(0, std::move(request));
   }
   if (state.queues.ready.empty()) return;

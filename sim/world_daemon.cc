@@ -102,7 +102,8 @@ void World::write_checkpoint() {
   daemon.checkpointer.reset();
   ++counts_.checkpoints;
   snapshot_ = info.moment.sequence;
-  if (info.moment.sequence > oracle_.durable()) report_.violated("a snapshot of what is not durable");
+  if (info.moment.sequence > oracle_.durable())
+    report_.violated("a snapshot of what is not durable");
   daemon.engine->checkpoint_written(info);
 }
 
@@ -119,7 +120,7 @@ void World::project(const Event& event) {
 void World::reached(engine::Sequence sequence) { projector_reached_ = sequence; }
 
 void World::project() {
-  if (!plan_.projector || !dice_.percent(60)) return;
+  if (!plan_.projector || oracle_.projector_left() || !dice_.percent(60)) return;
   projector_passed_ = std::max(projector_passed_, projector_reached_);
   oracle_.projector_passed(projector_passed_);
   daemon_->engine->projected("history", projector_passed_, stamp());

@@ -81,13 +81,9 @@ void World::end_daemon(bool power_lost) {
   oracle_.daemon_ended();
   clients_.daemon_ended();
   hands_.daemon_ended(power_lost);
-  if (power_lost) {
-    // The projector keeps what it has committed.
-    projected_ = {projector_passed_, ~std::uint32_t{0}};
-  } else if (dice_.percent(50)) {
-    projected_ = {projector_passed_, ~std::uint32_t{0}};
-  }
-  projected_ = std::min(projected_, {projector_passed_, ~std::uint32_t{0}});
+  // The projector keeps what it has committed. One that was left begins again from here.
+  if (oracle_.projector_left()) projector_passed_ = oracle_.durable();
+  projected_ = {projector_passed_, ~std::uint32_t{0}};
   oracle_.projector_restarts(projector_passed_);
 }
 
@@ -127,13 +123,15 @@ journal::Options World::options() const {
 
 bool World::start() {
   if (faults_ && dice_.one_in(plan_.bit_flip)) damage();
+  if (faults_ && !report_.failed() && dice_.one_in(plan_.lost_file)) lose_file();
   if (report_.failed()) return false;
   if (faults_ && dice_.one_in(plan_.other_version) && !try_version()) return false;
   const bool strikes = faults_ && dice_.one_in(plan_.strike_in_recovery);
   if (strikes) {
     const std::uint64_t nth = dice_.between(1, 40);
     const Disk::Fault fault = dice_.percent(60) ? Disk::Fault::PowerLoss : Disk::Fault::Kill;
-    report_.say("  the start will be interrupted ({}) at operation {}", static_cast<int>(fault), nth);
+    report_.say(
+        "  the start will be interrupted ({}) at operation {}", static_cast<int>(fault), nth);
     set_strike(nth, fault);
   } else if (faults_ && dice_.one_in(plan_.reads_fail)) {
     set_strike(dice_.between(1, 30), Disk::Fault::Eio);
@@ -141,8 +139,8 @@ bool World::start() {
   report_.say("── start");
   const auto interrupted = [&](const Error& error) {
     report_.say("  the start fails: {}", error.message);
-    const bool by_us = disk_.is_down() || has_struck() ||
-                       (full_ && error.code == Error::Code::Full);
+    const bool by_us =
+        disk_.is_down() || has_struck() || (full_ && error.code == Error::Code::Full);
     if (!by_us) report_.violated("the start is refused: " + error.message);
     ++counts_.crashes;
     struck_ = false;
@@ -154,8 +152,7 @@ bool World::start() {
     }
     return false;
   };
-  Result<std::unique_ptr<journal::Recovery>> opened =
-      journal::open_file_journal(disk_, options());
+  Result<std::unique_ptr<journal::Recovery>> opened = journal::open_file_journal(disk_, options());
   if (!opened) return interrupted(opened.error());
   WatchedRecovery recovery(**opened, oracle_);
   Result<engine::Remembered> remembered = remember(recovery);
@@ -164,9 +161,8 @@ bool World::start() {
   if (!journal) return interrupted(journal.error());
   disk_.spare_us();
   struck_ = false;
-  report_.say("  recovered {} from a snapshot of {}",
-              remembered->state.sequence,
-              remembered->snapshot);
+  report_.say(
+      "  recovered {} from a snapshot of {}", remembered->state.sequence, remembered->snapshot);
   oracle_.recovered(remembered->state, remembered->snapshot);
   if (report_.failed()) return false;
   began(*std::move(remembered), *std::move(journal));
@@ -198,12 +194,16 @@ void World::began(engine::Remembered remembered, std::unique_ptr<journal::Journa
   daemon_->clock.emplace(remembered.state.now, clocks_.reading());
   engine::Ports ports{.hands = hands_, .listener = *this};
   if (plan_.projector) {
-    ports.projectors.emplace(
-        "history", engine::ProjectorPort{.projector = this, .passed = projector_passed_});
+    ports.projectors.emplace("history",
+                             engine::ProjectorPort{.projector = this, .passed = projector_passed_});
   }
   daemon_->engine = std::make_unique<engine::Engine>(std::move(remembered), std::move(ports));
   now_ = daemon_->clock->read(clocks_.reading()).stamp;
+  looked_ = now_.now;
   daemon_->engine->begin(now_);
+  if (daemon_->engine->state().leases_from != now_.now) {
+    report_.violated("leases ran on while nobody listened");
+  }
 
   // The follower goes on where it was, or is told that it cannot.
   const auto since = daemon_->engine->events().since(followed_);
@@ -231,11 +231,14 @@ void World::damage() {
   if (kept.size() < 2) return;
   const Oracle::Kept& record = kept[dice_.below(kept.size())];
   if (record.batch == kept.back().batch || record.payload.size() < 16) return;
+  // Of a group that a start has written again, the last copy is the one that counts.
   const std::map<std::string, std::string> contents = disk_.contents();
-  for (const auto& [name, bytes] : contents) {
+  for (auto file = contents.rbegin(); file != contents.rend(); ++file) {
+    const auto& [name, bytes] = *file;
+    if (!name.starts_with("segment")) continue;
     const std::size_t at = bytes.find(record.payload);
     if (at == std::string::npos || at < 4096 + 48) continue;
-    if (bytes.find(record.payload, at + 1) != std::string::npos) continue;
+    if (bytes.find(record.payload, at + 1) != std::string::npos) return;
     const std::size_t offset = at - 48 + dice_.below(48 + record.payload.size());
     const auto bit = static_cast<unsigned>(dice_.below(8));
     report_.say("  bit {} of {} at {} turns round (record {})", bit, name, offset, record.sequence);
@@ -267,10 +270,48 @@ void World::damage() {
   }
 }
 
-// A version that decides differently must not go on.
-bool World::try_version() {
+// A whole file is missing, with others before and after it: the answer is no as well.
+void World::lose_file() {
+  const std::map<std::string, std::string> contents = disk_.contents();
+  std::vector<std::string> segments;
+  for (const auto& [name, bytes] : contents) {
+    if (name.starts_with("segment") && !name.ends_with(".tmp")) segments.push_back(name);
+  }
+  if (segments.size() < 3) return;
+  const std::string& name = segments[dice_.between(1, segments.size() - 2)];
+  report_.say("  {} is missing", name);
+  disk_.set_free_space(std::uint64_t{1} << 40U);
+  full_ = false;
+  if (!disk_.remove(name)) return;
+  std::optional<Error> error;
   Result<std::unique_ptr<journal::Recovery>> opened =
       journal::open_file_journal(disk_, options());
+  if (!opened) {
+    error = opened.error();
+  } else {
+    const Result<engine::Remembered> remembered = engine::remember(**opened);
+    if (!remembered) {
+      error = remembered.error();
+    } else if (remembered->state.sequence < oracle_.durable()) {
+      report_.violated("records are missing, and nobody notices");
+    }
+  }
+  opened = {};
+  if (error) {
+    ++counts_.refusals;
+    if (error->code != Error::Code::Corrupt) {
+      report_.violated("a gap is refused with the wrong words: " + error->message);
+    }
+  }
+  const Result<std::unique_ptr<journal::File>> file = disk_.create(name, journal::Access::Write);
+  const bool back = file && (*file)->write(0, contents.at(name)) && (*file)->sync() &&
+                    disk_.sync_directory();
+  if (!back) report_.violated("the simulator could not put a file back");
+}
+
+// A version that decides differently must not go on.
+bool World::try_version() {
+  Result<std::unique_ptr<journal::Recovery>> opened = journal::open_file_journal(disk_, options());
   if (!opened) return true;  // the real start will say so
   OtherVersion recovery(**opened, dice_.below(40));
   const Result<engine::Remembered> remembered = engine::remember(recovery);

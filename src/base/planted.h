@@ -14,42 +14,42 @@ namespace reeve {
 enum class Bug : std::uint8_t {
   None,
   // journal
-  AckBeforeSync,          // a commit returns without its sync
-  NoDirectorySync,        // a new segment's name is not synced with the directory
-  StartNameUnsynced,      // nor is that of the segment a start begins with
-  OldRemovedFirst,        // a start removes the old tail before the new one has its name
-  SnapshotRenameUnsynced, // a snapshot gets its name before its content is on the disk
-  SnapshotNameUnsynced,   // and its name is not synced before anybody relies on it
-  RetryFailedSync,        // a failed sync is tried again, and believed
-  TrustPageCache,         // an unclean start does not write the tail again
-  TruncateEarly,          // segments are deleted before the snapshot that covers them is safe
-  NoChecksum,             // a record's checksum is not looked at
-  NoSequenceCheck,        // a gap between segments is not seen
-  NoGroupCheck,           // part of a commit group is taken for all of it
-  CorruptionCut,          // a bad record before valid ones is taken for a torn tail
-  SpareReused,            // records are written into the spare file before it is a segment
+  AckBeforeSync,           // a commit returns without its sync
+  NoDirectorySync,         // a new segment's name is not synced with the directory
+  StartNameUnsynced,       // nor is that of the segment a start begins with
+  OldRemovedFirst,         // a start removes the old tail before the new one has its name
+  SnapshotRenameUnsynced,  // a snapshot gets its name before its content is on the disk
+  SnapshotNameUnsynced,    // and its name is not synced before anybody relies on it
+  RetryFailedSync,         // a failed sync is tried again, and believed
+  TrustPageCache,          // an unclean start does not write the tail again
+  TruncateEarly,           // segments are deleted before the snapshot that covers them is safe
+  NoChecksum,              // a record's checksum is not looked at
+  NoSequenceCheck,         // a gap between segments is not seen
+  NoGroupCheck,            // part of a commit group is taken for all of it
+  CorruptionCut,           // a bad record before valid ones is taken for a torn tail
+  SpareReused,             // records are written into the spare file before it is a segment
   // engine
-  ReplyEarly,         // replies leave before they are durable
-  EventsEarly,        // followers hear of what is not durable
-  EffectsEarly,       // effects start before their cause is durable
-  UnchangedEarly,     // the reply of an input that changed nothing does not wait
-  RedoUnobserved,     // after a restart effects are started without a look
-  EffectForgotten,    // after a restart the outbox is not looked at
-  NoResumed,          // leases run on while nobody listened
-  DigestIgnored,      // a replay that decides differently goes on
-  SnapshotStale,      // a checkpoint says a later sequence than its state has
-  OpenAfterFailure,   // a failed commit is not the end
-  AnswerDropped,      // somebody who waited is not told
+  ReplyEarly,        // replies leave before they are durable
+  EventsEarly,       // followers hear of what is not durable
+  EffectsEarly,      // effects start before their cause is durable
+  UnchangedEarly,    // the reply of an input that changed nothing does not wait
+  RedoUnobserved,    // after a restart effects are started without a look
+  EffectForgotten,   // after a restart the outbox is not looked at
+  NoResumed,         // leases run on while nobody listened
+  DigestIgnored,     // a replay that decides differently goes on
+  SnapshotStale,     // a checkpoint says a later sequence than its state has
+  OpenAfterFailure,  // a failed commit is not the end
+  AnswerDropped,     // somebody who waited is not told
   // core
-  TokenKept,          // a reclaimed lock keeps the token of the one who lost it
-  LeaseOverEarly,     // a lease is over one millisecond before its limit
-  TimeoutTwice,       // a claim's silence counts two attempts
-  WeightMiscounted,   // a slot that is given up frees more or less than its weight
-  ItemLost,           // an item that dies on its way to the dead-letter queue is dropped
-  ClaimKept,          // a completed item keeps its timeout, and comes back
-  KeyForgotten,       // a repeated request is applied again
-  StaleTokenAccepted, // an old claim may complete an item
-  RestForgotten,      // a failed item is there again at once
+  TokenKept,           // a reclaimed lock keeps the token of the one who lost it
+  LeaseOverEarly,      // a lease is over one millisecond before its limit
+  TimeoutTwice,        // a claim's silence counts two attempts
+  WeightMiscounted,    // a slot that is given up frees more or less than its weight
+  ItemLost,            // an item that dies on its way to the dead-letter queue is dropped
+  ClaimKept,           // a completed item keeps its timeout, and comes back
+  KeyForgotten,        // a repeated request is applied again
+  StaleTokenAccepted,  // an old claim may complete an item
+  RestForgotten,       // a failed item is there again at once
 };
 
 struct BugName {

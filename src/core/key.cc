@@ -1,6 +1,7 @@
 #include "core/key.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/turn.h"
 #include "core/waiting.h"
 
@@ -65,6 +66,7 @@ bool Table::operator==(const Table& other) const {
 }
 
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
+  if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
