@@ -172,11 +172,13 @@ void Disk::recount() {
 void Disk::lose_power() {
   // Every inode that anybody may still find: those of the disk and those of the steps that may
   // survive.
+  // In an order that does not depend on where they are in memory: a seed is the same run always.
   std::vector<Inode*> inodes;
-  for (const auto& [name, inode] : durable_) inodes.push_back(inode.get());
-  for (const Step& step : unsynced_) inodes.push_back(step.inode.get());
-  std::ranges::sort(inodes);
-  inodes.erase(std::ranges::unique(inodes).begin(), inodes.end());
+  const auto add = [&](Inode* inode) {
+    if (std::ranges::find(inodes, inode) == inodes.end()) inodes.push_back(inode);
+  };
+  for (const auto& [name, inode] : durable_) add(inode.get());
+  for (const Step& step : unsynced_) add(step.inode.get());
   for (Inode* const inode : inodes) inode->lose_power([&] { return coin(); });
 
   for (const Step& step : unsynced_) {

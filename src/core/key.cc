@@ -1,6 +1,7 @@
 #include "core/key.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "core/input.h"
 #include "core/turn.h"
 #include "core/waiting.h"
@@ -94,6 +95,7 @@ bool is_kept(const reeve::Reply& reply) {
 }
 
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
+  if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);

@@ -1,4 +1,5 @@
 #include "base/match.h"
+#include "base/planted.h"
 #include "core/lock.h"
 #include "core/turn.h"
 
@@ -152,6 +153,7 @@ bool is_open_to(const State& state, const LockName& name, const Holder& holder, 
 grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request& request) {
   const LockName& name = want.name;
   std::optional<Holder> previous;
+  std::optional<Token> old_token;
   if (const Lock* lock = turn.state().locks.locks.find(name)) {
     if (live_tenure(*lock, turn.leases_from(), turn.now())) {
       const Lease lease = refresh(turn, name);
@@ -166,11 +168,13 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
     if (const Tenure* found = tenure_of(*lock)) {
       const Tenure stale = *found;
       if (stale.holder != request.holder) previous = stale.holder;
+      old_token = stale.lease.token;
       forget_tenure(turn, name, stale);
     }
   }
   std::optional<Time> expires_at;
-  const Lease lease = new_lease(turn, want, request, expires_at);
+  Lease lease = new_lease(turn, want, request, expires_at);
+  if (planted(Bug::TokenKept) && old_token) lease.token = *old_token;
   become(turn, name, Held{{request.holder, request.meta, lease}});
   session::bind(turn, request.holder.session, LeaseRef{LockLease{name}});
   if (request.meta && request.meta->process) {

@@ -1,3 +1,4 @@
+#include "base/planted.h"
 #include "core/names.h"
 #include "core/queue_place.h"
 
@@ -12,8 +13,10 @@ namespace {
 const Claim* find_claim(const Turn& turn, const Item* item, Token token) {
   if (!item || item->state != ItemState::Processing) return nullptr;
   const Claim& held = *item->rest->claim;
-  if (held.token != token || held.ending != Ending::No) return nullptr;
-  if (is_over(lease_of(held), turn.leases_from(), turn.now())) return nullptr;
+  if (held.token != token && !planted(Bug::StaleTokenAccepted)) return nullptr;
+  if (held.ending != Ending::No) return nullptr;
+  const Duration early{planted(Bug::LeaseOverEarly) ? 1 : 0};
+  if (is_over(lease_of(held), turn.leases_from(), turn.now() + early)) return nullptr;
   return &held;
 }
 
@@ -46,7 +49,7 @@ void complete_item(Turn& turn, QueueNo no, const ItemClaim& asked) {
     item.state = ItemState::Completed;
     Rest& rest = item.rest.edit();
     rest.claim->meta.reset();
-    rest.claim->due.reset();
+    if (!planted(Bug::ClaimKept)) rest.claim->due.reset();
     rest.ended_at = turn.now();
     rest.ended = order;
   });
@@ -60,7 +63,7 @@ void complete_item(Turn& turn, QueueNo no, const ItemClaim& asked) {
 
 void back_to_pending(Turn& turn, ItemId id, Duration delay, Time when) {
   std::optional<Time> not_before;
-  if (delay > Duration{0}) not_before = saturating_add(when, delay);
+  if (delay > Duration{0} && !planted(Bug::RestForgotten)) not_before = saturating_add(when, delay);
   rearrange(turn, id, [&](Item& item) { make_pending(item, not_before); });
 }
 
@@ -136,6 +139,7 @@ void time_out(Turn& turn, ItemId id, Time when) {
   const Claim& held = *item.rest->claim;
   const QueueName& name = get(turn, item.queue).name;
   turn.emit(name.project, Event{TimedOut{name, id, held.holder, held.token}});
+  if (planted(Bug::TimeoutTwice)) ++turn.change().queues.items.edit(id)->attempts;
   fail_attempt(turn, id, "visibility timeout", std::nullopt, when, false);
 }
 

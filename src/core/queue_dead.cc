@@ -1,3 +1,4 @@
+#include "base/planted.h"
 #include "core/queue_place.h"
 
 #include <utility>
@@ -152,6 +153,7 @@ void die(Turn& turn, ItemId id, std::string_view reason, Time when) {
 
 void move_to(Turn& turn, ItemId id, const QueueName& to) {
   const Item* item = turn.state().queues.items.find(id);
+  if (planted(Bug::ItemLost) && item) return drop_item(turn, id);
   if (item && item->state == ItemState::Dead) bring(turn, id, to, turn.now());
 }
 

@@ -1,4 +1,5 @@
 #include "base/match.h"
+#include "base/planted.h"
 #include "core/semaphore.h"
 #include "core/turn.h"
 
@@ -192,7 +193,7 @@ void vacate(Turn& turn, const SlotKey& key) {
   place(turn, key, std::nullopt);
   Table& table = turn.change().semaphores;
   table.slots.erase(key);
-  table.semaphores.edit(key.name)->in_use -= slot.weight;
+  table.semaphores.edit(key.name)->in_use -= planted(Bug::WeightMiscounted) ? 1 : slot.weight;
   const SlotLease lease{key.name, key.holder};
   if (const Process* process = process_of(slot)) custody::let_go(turn, *process, lease);
   session::unbind(turn, key.holder.session, LeaseRef{lease});

@@ -1,6 +1,7 @@
 #include "engine/checkpoint.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "codec/snapshot.h"
 #include "engine/frames.h"
 
@@ -10,7 +11,7 @@ namespace reeve::engine {
 namespace {
 
 journal::Moment moment_of(const Snapshot& snapshot) {
-  return {snapshot.sequence(), snapshot.stamp};
+  return {snapshot.sequence() + (planted(Bug::SnapshotStale) ? 1 : 0), snapshot.stamp};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/planted.h"
 #include "engine/engine.h"
 
 #include <utility>
@@ -48,6 +49,7 @@ void Engine::release(Pending& pending) {
   Said& said = *pending.said;
   if (pending.ticket) ports_.listener.replied(pending.ticket, pending.after, said.reply);
   for (const Answer& answer : said.answers) {
+    if (planted(Bug::AnswerDropped)) break;
     ports_.listener.answered(answer.waiter, pending.after, answer.reply);
   }
   for (Event& event : said.events) {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/match.h"
+#include "base/planted.h"
 #include "codec/binary.h"
 #include "core/digest.h"
 #include "core/limits.h"
@@ -35,13 +36,18 @@ void Engine::begin(Stamp stamp) {
   began_ = true;
   last_look_ = stamp;
   for (const auto& [id, started] : state_.outbox) {
+    if (planted(Bug::EffectForgotten)) continue;
+    if (planted(Bug::RedoUnobserved)) {
+      outbox_.add(id, started.effect.what, state_);
+      continue;
+    }
     outbox_.add_to_observe(id, started.effect.what, state_);
   }
   observes_ = outbox_.observing();
   observing_until_ = stamp.now + limits::observing;
   for (const auto& [name, port] : ports_.projectors) projectors_.add(name, port.passed);
   projectors_.committed(durable_, 0, stamp.now);
-  input(Resumed{System::What::Ready}, stamp);
+  if (!planted(Bug::NoResumed)) input(Resumed{System::What::Ready}, stamp);
 }
 
 // ── Deciding ──
@@ -72,6 +78,19 @@ void Engine::input(const Input& input, Stamp stamp, Ticket ticket) {
   if (failed_) return hold({.after = state_.sequence, .ticket = ticket});
   Said said = decide(input, stamp);
   if (!said.changed && !ticket) return;
+  if (ticket && (planted(Bug::ReplyEarly) || (planted(Bug::UnchangedEarly) && !said.changed))) {
+    ports_.listener.replied(ticket, state_.sequence, said.reply);
+    ticket = {};
+  }
+  if (planted(Bug::EventsEarly)) {
+    for (Event& event : std::exchange(said.events, {})) events_.append(std::move(event));
+    ports_.listener.news();
+  }
+  if (planted(Bug::EffectsEarly)) {
+    for (const Start& start : std::exchange(said.effects, {})) {
+      outbox_.add(start.id, start.effect.what, state_);
+    }
+  }
   Pending pending{.after = state_.sequence, .ticket = ticket};
   if (const EffectEnded* ended = std::get_if<EffectEnded>(&input)) {
     outbox_.still_running(ended->effect);  // seen, if it was being observed
@@ -227,6 +246,7 @@ void Engine::committed(Sequence last) {
 }
 
 void Engine::commit_failed(Error error) {
+  if (planted(Bug::OpenAfterFailure)) return;
   if (!failed_) failed_ = std::move(error);
 }
 

@@ -1,6 +1,7 @@
 #include "engine/recovery.h"
 
 #include "base/match.h"
+#include "base/planted.h"
 #include "codec/binary.h"
 #include "codec/snapshot.h"
 #include "core/apply.h"
@@ -77,7 +78,9 @@ Result<void> decide_again(const journal::Record& record,
   }
   Said said = apply_to(remembered.state, *input, record.entry.stamp);
   // One that changes nothing now takes no sequence.
-  if (remembered.state.sequence != record.sequence || digest_of(said) != record.entry.digest) {
+  const bool says_the_same =
+      digest_of(said) == record.entry.digest || planted(Bug::DigestIgnored);
+  if (remembered.state.sequence != record.sequence || !says_the_same) {
     return decided_differently(record.sequence, *input);
   }
   remembered.stamp = record.entry.stamp;

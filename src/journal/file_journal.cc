@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/planted.h"
 #include "journal/clean_mark.h"
 #include "journal/file_journal_impl.h"
 #include "journal/names.h"
@@ -91,7 +92,9 @@ Result<void> FileJournal::next_segment(std::uint64_t group) {
   Result<SegmentWriter> writer = SegmentWriter::begin(std::move(*file), header);
   if (!writer) return fail(writer.error());
   if (Result<void> renamed = files_.rename(made, name); !renamed) return renamed;
-  if (Result<void> synced = files_.sync_directory(); !synced) return synced;
+  if (!planted(Bug::NoDirectorySync)) {
+    if (Result<void> synced = files_.sync_directory(); !synced) return synced;
+  }
   file = files_.open(name, Access::Commit);
   if (!file) return fail(file.error());
   writer->use(std::move(*file));
@@ -208,7 +211,9 @@ class FileJournal::Writer final : public SnapshotWriter {
     CHECK(moment_.sequence <= end.durable_sequence);
     const Result<SnapshotEnd> written = encoder_.finish(end);
     if (!written) return journal_.end_unless_full(written.error());
-    if (Result<void> synced = file_->sync(); !synced) return journal_.end(synced.error());
+    if (!planted(Bug::SnapshotRenameUnsynced)) {
+      if (Result<void> synced = file_->sync(); !synced) return journal_.end(synced.error());
+    }
 
     const std::string made = unfinished(name_);
     const Result<VerifiedSnapshot> read_back = verify_snapshot(journal_.files_, made);
@@ -221,8 +226,10 @@ class FileJournal::Writer final : public SnapshotWriter {
     if (Result<void> renamed = journal_.files_.rename(made, name_); !renamed) {
       return journal_.end(renamed.error());
     }
-    if (Result<void> synced = journal_.files_.sync_directory(); !synced) {
-      return journal_.end(synced.error());
+    if (!planted(Bug::SnapshotNameUnsynced)) {
+      if (Result<void> synced = journal_.files_.sync_directory(); !synced) {
+        return journal_.end(synced.error());
+      }
     }
     finished_ = true;
     adopt(read_back->info);
@@ -256,6 +263,7 @@ Result<std::unique_ptr<SnapshotWriter>> FileJournal::begin_snapshot(const Moment
   Result<std::unique_ptr<File>> file =
       files_.create(unfinished(snapshot_name(moment.sequence)), Access::Write);
   if (!file) return end_unless_full(file.error());
+  if (planted(Bug::TruncateEarly)) (void)truncate_to(moment.sequence);
   return std::make_unique<Writer>(*this, moment, std::move(*file));
 }
 

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/planted.h"
 #include "journal/recovery_impl.h"
 
 #include <utility>
@@ -20,7 +21,9 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   }
   Result<SegmentWriter> writer = new_segment();
   if (!writer) return fail(writer.error());
-  if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
+  if (!planted(Bug::OldRemovedFirst)) {
+    if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
+  }
 
   std::vector<SegmentInfo> segments;
   for (const SegmentHeader& header : segments_) {
@@ -48,7 +51,8 @@ Result<SegmentWriter> FileRecovery::new_segment() {
   // have written it may have failed, which is why nobody may believe another one. The groups
   // before it were synced before it was written.
   std::vector<Entry> again;
-  if (!clean_ && !last_group_.empty() && walked_.next_sequence == next_sequence_) {
+  if (!clean_ && !planted(Bug::TrustPageCache) && !last_group_.empty() &&
+      walked_.next_sequence == next_sequence_) {
     header.first_sequence = last_group_.front().sequence;
     header.first_group = last_group_.front().group;
     for (const Record& record : last_group_) again.push_back(record.entry);
@@ -66,8 +70,11 @@ Result<SegmentWriter> FileRecovery::new_segment() {
     if (!rewritten) return fail(rewritten.error());
   }
   const std::string name = segment_name(header.number);
+  if (planted(Bug::OldRemovedFirst)) (void)tidy_up(header);
   if (Result<void> renamed = files_.rename(*made, name); !renamed) return fail(renamed.error());
-  if (Result<void> synced = files_.sync_directory(); !synced) return fail(synced.error());
+  if (!planted(Bug::StartNameUnsynced)) {
+    if (Result<void> synced = files_.sync_directory(); !synced) return fail(synced.error());
+  }
   file = files_.open(name, Access::Commit);
   if (!file) return fail(file.error());
   writer->use(std::move(*file));
@@ -79,7 +86,7 @@ Result<SegmentWriter> FileRecovery::new_segment() {
 // records that are written again must not be left in it by a crash, to be found one day behind
 // another header; for those its room is taken only if there is no other.
 Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header, bool records) {
-  if (listing_.spare && !records) {
+  if (listing_.spare && (!records || planted(Bug::SpareReused))) {
     const Result<std::unique_ptr<File>> spare = files_.open(spare_name, Access::Read);
     if (!spare) return fail(spare.error());
     const Result<std::uint64_t> size = (*spare)->size();

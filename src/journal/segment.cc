@@ -1,6 +1,7 @@
 #include "journal/segment.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 #include "journal/crc32c.h"
 #include "journal/little_endian.h"
 #include "journal/names.h"
@@ -185,7 +186,7 @@ Result<Segment> open_segment(Files& files, std::uint64_t number, std::string& bu
 Result<std::optional<std::uint64_t>> find_later_group(Segment& segment,
                                                       std::uint64_t from,
                                                       Group group) {
-  if (from >= segment.bytes->size()) return std::nullopt;
+  if (from >= segment.bytes->size() || planted(Bug::CorruptionCut)) return std::nullopt;
   const Result<std::string_view> rest = segment.bytes->view(from, segment.bytes->size() - from);
   if (!rest) return fail(rest.error());
   for (std::size_t at = 0; at + record_header_size <= rest->size(); at += record_alignment) {
@@ -273,7 +274,8 @@ class Walker {
     if (decoded == nullptr) return false;
 
     const Record& record = decoded->record;
-    if (record.sequence != expected() || record.group != walked_.next_group) {
+    if ((record.sequence != expected() || record.group != walked_.next_group) &&
+        !planted(Bug::NoSequenceCheck)) {
       return corrupt_at(segment_,
                         at_,
                         fmt::format("holds record {} of group {} where record {} of group {} "
@@ -324,8 +326,9 @@ class Walker {
 
   // There is no further record. Whether that is right, a torn tail, or damage.
   Result<void> judge_end() {
+    if (planted(Bug::NoGroupCheck) && !group_.empty()) return end_group();
     if (bad_.empty() && !group_.empty()) bad_ = "a group ends before its last record";
-    if (limit_ != no_limit) {
+    if (limit_ != no_limit && !planted(Bug::NoSequenceCheck)) {
       return corrupt_at(segment_,
                         at_,
                         fmt::format("{}, but the next segment begins with record {}",

@@ -1,6 +1,7 @@
 #include "journal/segment_writer.h"
 
 #include "base/check.h"
+#include "base/planted.h"
 
 #include <algorithm>
 #include <cstring>
@@ -77,7 +78,11 @@ Result<void> SegmentWriter::append(Sequence first, Group group, std::span<const 
   std::fill(out, blocks + whole, '\0');
 
   if (Result<void> written = file_->write(begin, {blocks, whole}); !written) return written;
-  if (Result<void> synced = file_->sync(); !synced) return synced;
+  if (!planted(Bug::AckBeforeSync)) {
+    Result<void> synced = file_->sync();
+    if (!synced && planted(Bug::RetryFailedSync)) synced = file_->sync();
+    if (!synced) return synced;
+  }
 
   end_ += size;
   const std::size_t kept_from = (end_ / block_size * block_size) - begin;

@@ -1,0 +1,29 @@
+#pragma once
+
+#include "core/holder.h"
+#include "core/reply.h"
+
+#include <optional>
+#include <type_traits>
+#include <variant>
+
+namespace reeve::sim {
+
+// The alternative `T` of a reply, if it is that.
+template <class T>
+const T* word(const Reply& reply) {
+  using Noun = walled::noun_of<T, ReplySum>;
+  const Noun* noun = std::get_if<Noun>(&reply.value);
+  if constexpr (std::is_same_v<T, Noun>) {
+    return noun;
+  } else {
+    return noun ? std::get_if<T>(noun) : nullptr;
+  }
+}
+
+// The process that a holder names.
+inline std::optional<Process> process_of(const Boxed<HolderMeta>& meta) {
+  return meta ? meta->process : std::nullopt;
+}
+
+}  // namespace reeve::sim

@@ -1,0 +1,247 @@
+#include "codec/json.h"
+#include "engine/limits.h"
+#include "sim/words.h"
+#include "sim/world.h"
+
+#include <algorithm>
+#include <chrono>
+
+// What clients and clocks do to the daemon.
+namespace reeve::sim {
+
+using namespace std::chrono_literals;
+
+void World::set_up() {
+  for (Request& request : clients_.setup()) submit(0, std::move(request));
+}
+
+void World::submit(std::size_t client, Request request) {
+  const engine::Ticket ticket{++last_ticket_};
+  if (report_.is_heard()) {
+    report_.say("  {} asks, ticket {} key '{}': {}",
+                clients_.at(client).name,
+                ticket.value,
+                request.key,
+                codec::to_json(request.command));
+  }
+  askers_.insert_or_assign(ticket.value, Asker{client, request});
+  oracle_.asked(ticket, request, stamp());
+  daemon_->engine->submit(ticket, std::move(request), stamp());
+}
+
+void World::client_acts() {
+  const std::size_t index = clients_.any();
+  Client& client = clients_.at(index);
+  engine::Engine& engine = *daemon_->engine;
+  if (!client.connected) return come_back(index);
+  if (!engine.wants_input() && !dice_.one_in(8)) return;
+  if (dice_.one_in(plan_.client_gone)) return disconnect(index);
+  if (dice_.one_in(300)) {
+    for (Request& request : clients_.setup()) submit(index, std::move(request));
+    return;
+  }
+  if (dice_.one_in(200)) {
+    const engine::Ticket ticket{++last_ticket_};
+    askers_.insert_or_assign(ticket.value, Asker{index, std::nullopt});
+    oracle_.asked_otherwise(ticket);
+    return engine.query(ticket, stamp());
+  }
+  if (!client.unanswered.empty() && dice_.percent(40)) {
+    Request again = std::move(client.unanswered.back());
+    client.unanswered.pop_back();
+    again.session = client.session;
+    return submit(index, std::move(again));
+  }
+  Request request = clients_.next(index, engine.state());
+  if (!request.key.empty() && dice_.one_in(plan_.duplicate)) submit(index, request);
+  if (!request.key.empty() && dice_.one_in(12)) clients_.unanswered(index, request);
+  submit(index, std::move(request));
+}
+
+void World::disconnect(std::size_t index) {
+  Client& client = clients_.at(index);
+  if (!client.connected) return;
+  report_.say("  {} disconnects", client.name);
+  daemon_->engine->session_ended(client.session, stamp());
+  clients_.new_connection(index);
+}
+
+void World::come_back(std::size_t index) {
+  Client& client = clients_.at(index);
+  if (client.returning || (!daemon_->engine->wants_input() && !dice_.one_in(8))) return;
+  if (!client.can_return || dice_.one_in(plan_.never_returns)) {
+    report_.say("  {} comes as somebody else", client.name);
+    return clients_.new_connection(index);
+  }
+  client.returning = true;
+  const engine::Ticket ticket{++last_ticket_};
+  askers_.insert_or_assign(ticket.value, Asker{index, std::nullopt, true});
+  oracle_.asked_otherwise(ticket);
+  report_.say("  {} wants to come back", client.name);
+  daemon_->engine->session_returned(ticket, client.session, stamp());
+}
+
+// ── What they hear ──
+
+void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Reply& reply) {
+  if (report_.is_heard()) {
+    report_.say(
+        "    ticket {} is answered at {}: {}", ticket.value, sequence, codec::to_json(reply));
+  }
+  report_.mark(ticket.value * 1000003 + sequence);
+  oracle_.replied(ticket, sequence, reply);
+  const auto found = askers_.find(ticket.value);
+  if (found == askers_.end()) return;
+  const Asker asker = std::move(found->second);
+  askers_.erase(found);
+  if (asker.returns) {
+    Client& client = clients_.at(asker.client);
+    if (!client.returning) return;
+    client.returning = false;
+    client.connected = true;
+    if (word<Refused>(reply)) clients_.new_connection(asker.client);
+    return;
+  }
+  if (!asker.request) return;
+  if (const auto* waiting = word<Waiting>(reply)) waiters_[waiting->waiter.value] = asker.client;
+  clients_.learned(asker.client, *asker.request, reply);
+}
+
+void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& reply) {
+  if (report_.is_heard()) {
+    report_.say(
+        "    waiter {} is answered at {}: {}", waiter.value, sequence, codec::to_json(reply));
+  }
+  report_.mark(waiter.value + sequence);
+  oracle_.answered(waiter, sequence, reply);
+  const auto found = waiters_.find(waiter.value);
+  if (found == waiters_.end()) return;
+  clients_.answered(found->second, waiter, reply);
+  waiters_.erase(found);
+}
+
+void World::queried(engine::Ticket ticket, const State& state, Stamp) {
+  oracle_.queried(ticket, state);
+  askers_.erase(ticket.value);
+}
+
+void World::unavailable(engine::Ticket ticket, const Error&) {
+  oracle_.unavailable(ticket);
+  const auto found = askers_.find(ticket.value);
+  if (found == askers_.end()) return;
+  if (found->second.request) {
+    clients_.unanswered(found->second.client, std::move(*found->second.request));
+  }
+  askers_.erase(found);
+}
+
+void World::news() {
+  if (!daemon_) return;
+  const engine::EventLog& events = daemon_->engine->events();
+  while (true) {
+    const engine::Slice slice = events.read(daemon_->follower, engine::Filter{});
+    if (slice.lagged) report_.violated("a follower lagged in a world of a few events");
+    for (const Event& event : slice.events) {
+      oracle_.followed(event);
+      followed_ = event.sequence;
+    }
+    if (!slice.more || report_.failed()) break;
+  }
+}
+
+// ── Time ──
+
+void World::look() {
+  const engine::Moment moment = daemon_->clock->read(clocks_.reading());
+  now_ = moment.stamp;
+  report_.say("  look at {}{}",
+              now_.now.time_since_epoch().count() % 100'000'000,
+              moment.suspended ? ", slept" : "");
+  const std::optional<Time> due = next_deadline(daemon_->engine->state()).engine;
+  const bool late = due && now_.now - std::max(*due, looked_) > engine::limits::late;
+  looked_ = now_.now;
+  bool more = daemon_->engine->look(moment);
+  if ((late || moment.suspended) && !daemon_->engine->wants_stop() &&
+      daemon_->engine->state().leases_from != now_.now) {
+    report_.violated("nobody listened, and leases ran on");
+  }
+  for (int i = 0; more && i < 20; ++i) more = daemon_->engine->tick(now_);
+}
+
+void World::pass(Duration by) {
+  clocks_.pass(by);
+  look();
+}
+
+void World::time_passes() {
+  const Deadlines next = daemon_->engine->next_wake();
+  const std::uint64_t choice = dice_.below(100);
+  if (choice < 35 || !next.engine) {
+    pass(Duration{static_cast<std::int64_t>(dice_.below(choice < 10 ? 900 : 30))});
+    return;
+  }
+  // To the next deadline, or to the last moment before it.
+  const Duration left = *next.engine - now_.now;
+  if (left > 90s) return pass(1s);
+  const Duration off{static_cast<std::int64_t>(dice_.below(3)) - 1};
+  if (choice < 75) return pass(std::max(left + off, Duration{0}));
+  pass(std::max(left / 2, Duration{1}));
+}
+
+void World::odd_time() {
+  if (dice_.one_in(plan_.stall)) {
+    const Duration by{static_cast<std::int64_t>(dice_.between(500, 40'000))};
+    report_.say("  nobody looks for {} ms", by.count());
+    pass(by);
+  }
+  if (dice_.one_in(plan_.suspend)) {
+    const Duration by{static_cast<std::int64_t>(dice_.between(400, 100'000))};
+    report_.say("  the machine sleeps for {} ms", by.count());
+    clocks_.sleep(by);
+    look();
+  }
+  if (dice_.one_in(plan_.clock_set)) {
+    const Duration by{static_cast<std::int64_t>(dice_.below(7'200'000)) - 3'600'000};
+    report_.say("  the clock is set by {} ms", by.count());
+    clocks_.set_wall(by);
+    look();
+  }
+}
+
+// At the end: questions are answered, waiting requests were ended with their connections, and what
+// is in the queues is taken and completed.
+void World::kind_clients() {
+  const State& state = daemon_->engine->state();
+  if (!daemon_->engine->is_idle()) return;
+  if (!state.decisions.open_of.empty()) {
+    const DecisionId id = (*state.decisions.open_of.begin()).second;
+    const decision::Decision* decision = state.decisions.decisions.find(id);
+    const std::vector<decision::Choice> choices = decision::choices_of(decision->cause);
+    using enum decision::Choice;
+    decision::Choice choice = choices.front();
+    for (const decision::Choice end : {Fail, ReleaseAnyway, Drop, Done, Deny}) {
+      if (std::ranges::count(choices, end) > 0) choice = end;
+    }
+    Request request;
+    request.command = decision::Resolve{id, choice, "", "ana"};
+    return submit(0, std::move(request));
+  }
+  Client& client = clients_.at(0);
+  if (!client.claims.empty()) {
+    const Client::Claim claim = client.claims.back();
+    client.claims.pop_back();
+    Request request;
+    request.command = queue::Complete{{default_project, claim.queue}, {{claim.item, claim.token}}};
+    return submit(0, std::move(request));
+  }
+  if (state.queues.ready.empty()) return;
+  queue::Take take;
+  for (const char* name : {"q0", "q1", "dl"}) take.queues.push_back({default_project, name});
+  take.holder = {default_project, "drain", {}};
+  take.max = 4;
+  Request request;
+  request.command = std::move(take);
+  submit(0, std::move(request));
+}
+
+}  // namespace reeve::sim
