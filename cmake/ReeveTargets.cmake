@@ -17,18 +17,22 @@ function(reeve_pch_target name)
 endfunction()
 
 reeve_pch_target(reeve_pch HEADERS ${REEVE_PCH_HEADERS})
+set(REEVE_TEST_PCH_HEADERS <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>)
 reeve_pch_target(reeve_test_pch
-  HEADERS ${REEVE_PCH_HEADERS} <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>
+  HEADERS ${REEVE_PCH_HEADERS} ${REEVE_TEST_PCH_HEADERS}
   WITH GTest::gtest rapidcheck_gtest)
 
-# reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...])
+# reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...]
+#               [PCH <header>] [TEST_PCH <header>])
 #
 # src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
 # what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
 # <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
-# folder of headers, or one without tests yet, is fine: every build looks again.
+# folder of headers, or one without tests yet, is fine: every build looks again. PCH and TEST_PCH
+# name a header of ours that nearly every file of the folder, or of its tests, reads: large ones are
+# worth a precompiled header of their own.
 function(reeve_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "" "USES;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "PCH;TEST_PCH" "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
   if(arg_BESIDE_SRC)
     set(root ${PROJECT_SOURCE_DIR})
@@ -42,7 +46,11 @@ function(reeve_library name)
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${root})
     target_link_libraries(${name} PUBLIC ${arg_USES} PRIVATE reeve_warnings ${arg_WITH})
-    target_precompile_headers(${name} REUSE_FROM reeve_pch)
+    if(arg_PCH)
+      target_precompile_headers(${name} PRIVATE ${REEVE_PCH_HEADERS} ${root}/${arg_PCH})
+    else()
+      target_precompile_headers(${name} REUSE_FROM reeve_pch)
+    endif()
   else()
     add_library(${name} INTERFACE)
     target_include_directories(${name} INTERFACE ${root})
@@ -54,7 +62,12 @@ function(reeve_library name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE
       ${name} ${arg_WITH} reeve_warnings GTest::gtest_main rapidcheck_gtest Threads::Threads)
-    target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
+    if(arg_TEST_PCH)
+      target_precompile_headers(${name}_test PRIVATE
+        ${REEVE_PCH_HEADERS} ${REEVE_TEST_PCH_HEADERS} ${root}/${arg_TEST_PCH})
+    else()
+      target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
+    endif()
     gtest_discover_tests(${name}_test
       DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS ${name} TIMEOUT 600

@@ -30,7 +30,8 @@
 // itself would deadlock: a request goes ahead of those who wait, directly or through others,
 // for its own holder, or for one it runs within. (Were di the holder of main, it would get docs.)
 // Those behind somebody in a line wait for him, and so for whomever he waits for. And the other
-// way round: whoever waits for others elsewhere lets them go ahead, lest he hold what they need.
+// way round: whoever waits for others elsewhere lets them go ahead if they can, lest he come to
+// hold what they need; if that cannot be avoided, his other wait ends with WouldDeadlock.
 // Who has a slot and wants a larger one goes ahead of all who have none.
 //
 // A line moves by release, by staleness (a tick), by force, by the end of a session or a
