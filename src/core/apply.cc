@@ -201,10 +201,12 @@ void Root::handle(const EffectEnded& ended) {
   turn_.change().outbox.erase(ended.effect);
   match(
       effect.to,
-      [](const ToNobody&) {},
-      [&](const ToCustody& to) {
-        custody::kill_finished(turn_, to.process, ended.outcome.ended == Ended::Done);
+      [&](const ToNobody&) {
+        // Whoever wanted something ended does not ask whether it was; but it has to be.
+        const bool is_kill = std::holds_alternative<Kill>(effect.what);
+        if (is_kill && ended.outcome.ended == Ended::Unknown) turn_.start(effect.what, ToNobody{});
       },
+      [&](const ToCustody& to) { custody::kill_finished(turn_, to.process, ended.outcome.ended); },
       [&](const task::Address& to) { task::finished(turn_, ended.effect, to, ended.outcome); },
       [&](const pipeline::Address& to) {
         pipeline::finished(turn_, ended.effect, to, ended.outcome);
@@ -281,7 +283,7 @@ void Root::drain() {
 }
 
 Effects Root::routed(const Event& event) const {
-  return event_bus::route(turn_.state().subscriptions, event);
+  return event_bus::route(turn_.state().subscriptions, event, turn_.state().projects);
 }
 
 Said Root::finish(Reply reply) {

@@ -24,8 +24,21 @@ const Cron* find(const Turn& turn, const CronName& name) {
 
 Cron& edit(Turn& turn, const CronName& name) { return *turn.change().crons.crons.edit(name); }
 
-// Sets the timers to what the cron is waiting for.
+// Its runbook is kept while it may run something of it; what runs has its own hold on it.
+void pin(Turn& turn, const CronName& name) {
+  const Cron& cron = *find(turn, name);
+  std::optional<definition::SetKey> wanted;
+  if (cron.enabled || cron.buffered > 0) wanted = cron.plan.set;
+  if (cron.pinned == wanted) return;
+  const std::optional<definition::SetKey> before = cron.pinned;
+  edit(turn, name).pinned = wanted;
+  if (wanted) definition::pin(turn, *wanted);
+  if (before) definition::unpin(turn, *before);
+}
+
+// What follows from a change: its runbook, and the timers for what it is waiting for.
 void arm(Turn& turn, const CronName& name) {
+  pin(turn, name);
   std::optional<Time> by_engine;
   std::optional<Wall> by_wall;
   const Cron& cron = *find(turn, name);
@@ -51,7 +64,11 @@ EffectId start_program(Turn& turn,
   const Plan& plan = find(turn, name)->plan;
   Shell shell;
   shell.text = text;
-  shell.variables = plan.environment;
+  shell.environment = plan.environment;
+  if (const auto* project = turn.state().projects.projects.find(name.project)) {
+    shell.variables = {{"name", name.name}, {"project", project->name}};
+    shell.environment.emplace_back("REEVE_PROJECT", project->name);
+  }
   if (const definition::Set* set = definition::find(turn.state().definitions, plan.set)) {
     shell.directory = set->root;
   }
@@ -226,8 +243,6 @@ reeve::Reply apply_one(Turn& turn, const Enable& command) {
   };
   if (before.enabled && before.plan == command.plan) return {Enabled{next_of()}};
 
-  definition::pin(turn, command.plan.set);
-  if (before.enabled) definition::unpin(turn, before.plan.set);
   Cron& cron = turn.change().crons.crons.edit_or_insert(name);
   const bool goes_on =
       before.enabled && before.plan.definition->schedule == command.plan.definition->schedule;
@@ -252,8 +267,6 @@ reeve::Reply apply_one(Turn& turn, const Disable& command) {
   Cron& cron = edit(turn, command.name);
   cron.enabled = false;
   cron.buffered = 0;
-  const definition::SetKey set = cron.plan.set;
-  definition::unpin(turn, set);
   turn.emit(command.name.project, WasDisabled{command.name});
   arm(turn, command.name);
   return {Ok{}};
@@ -310,6 +323,12 @@ void pipeline_ended(Turn& turn,
   if (cron->running.contains(pipeline)) return ended(turn, name, pipeline, ending);
   // It ends within its own beginning: whoever began it goes on from there.
   if (cron->starting) edit(turn, name).starting = false;
+}
+
+void pipeline_reopened(Turn& turn, const CronName& name, PipelineId pipeline) {
+  if (!find(turn, name)) return;
+  edit(turn, name).running.insert(pipeline);
+  arm(turn, name);
 }
 
 EventName name_of(const Event& event) {

@@ -64,9 +64,10 @@ struct Cron {
   Stamp anchor;  // when it was enabled: an interval counts from here
   Stamp last;    // nothing fires at or before this again
   PersistentSet<Run> running;
-  std::uint64_t buffered = 0;  // runs that wait for the end of another
-  bool cancelling = false;     // the running ones were told to end
-  bool starting = false;       // only within a step: a pipeline is being begun
+  std::uint64_t buffered = 0;                     // runs that wait for the end of another
+  bool cancelling = false;                        // the running ones were told to end
+  bool starting = false;                          // only within a step: a pipeline is being begun
+  std::optional<definition::SetKey> pinned = {};  // while it is enabled, or a run waits
 
   bool operator==(const Cron&) const = default;
 };
@@ -235,6 +236,9 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
 
 // A pipeline that this cron started ended; what was buffered may begin.
 void pipeline_ended(Turn& turn, const CronName& cron, PipelineId pipeline, pipeline::Ending ending);
+
+// One that had failed goes on: it runs again.
+void pipeline_reopened(Turn& turn, const CronName& cron, PipelineId pipeline);
 EventName name_of(const Event& event);
 
 // ── Pure looks at one cron ──

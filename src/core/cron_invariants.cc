@@ -39,6 +39,9 @@ void check(const State& state, Violations& violations) {
       if (!truth) violations.push_back("cron " + who + ": " + words);
     };
     must(!cron.starting, "a pipeline is still being begun");
+    const bool may_run = cron.enabled || cron.buffered > 0;
+    must(cron.pinned == (may_run ? std::optional(cron.plan.set) : std::nullopt),
+         "it may run what is not kept, or keeps what it will not run");
     must(!cron.cancelling || !cron.running.empty(), "it cancels what does not run");
     if (!cron.plan.definition) {
       must(false, "there is nothing to run");

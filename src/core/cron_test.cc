@@ -103,7 +103,8 @@ TEST(Cron, RunsItsProgramWhenItIsTime) {
   EXPECT_EQ(shell.timeout, Duration{10min});
   EXPECT_EQ(shell.label, "cron nightly");
   EXPECT_EQ(shell.directory, "/repo");
-  EXPECT_EQ(shell.variables, (Variables{{"HOME", "/root"}}));
+  EXPECT_EQ(shell.variables, (Variables{{"name", "nightly"}, {"project", "default"}}));
+  EXPECT_EQ(shell.environment, (Variables{{"HOME", "/root"}, {"REEVE_PROJECT", "default"}}));
   EXPECT_EQ(world.names(), (Names{"cron:enabled", "cron:fired"}));
   EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
 }

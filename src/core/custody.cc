@@ -113,8 +113,12 @@ void gone(Turn& turn, const Process& process, bool blindly) {
 }
 
 // Not seen dead: the timer is still armed, and asks somebody.
-void kill_finished(Turn& turn, const Process& process, bool observed_dead) {
-  if (observed_dead) gone(turn, process, false);
+void kill_finished(Turn& turn, const Process& process, Ended ended) {
+  if (ended == Ended::Done) return gone(turn, process, false);
+  const Ending* ending = turn.state().custody.endings.find(process);
+  if (ended != Ended::Unknown || !ending || ending->gone || ending->decision) return;
+  const EffectId again = turn.start(Kill{process, limits::kill_grace}, ToCustody{process});
+  turn.change().custody.endings.edit(process)->kill = again;
 }
 
 void decided(Turn& turn, const Process& process, const decision::Answer& answer) {

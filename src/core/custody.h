@@ -6,6 +6,7 @@
 #include "core/holder.h"
 #include "core/id.h"
 #include "core/lease_ref.h"
+#include "core/outcome.h"
 
 #include <compare>
 #include <optional>
@@ -102,7 +103,8 @@ void end(Turn& turn, const Process& process, Cause cause);
 // Its end was observed, or somebody decided to go on without (`blindly`): all it held ends.
 void gone(Turn& turn, const Process& process, bool blindly);
 
-void kill_finished(Turn& turn, const Process& process, bool observed_dead);
+// Nobody knows how it ended: it is done again.
+void kill_finished(Turn& turn, const Process& process, Ended ended);
 void decided(Turn& turn, const Process& process, const decision::Answer& answer);
 void due(Turn& turn, const Due& due);
 

@@ -296,5 +296,19 @@ TEST(Custody, ManyLeasesOfOneProcessAreGivenOnAPartATick) {
   EXPECT_EQ(std::ranges::count(world.names(), "process:gone"), 1);
 }
 
+TEST(Custody, AKillOfWhichNobodyKnowsIsDoneAgain) {
+  Grants world;
+  world.acquire(ana, "main", {.meta = with_process(1)});
+  world.forget();
+  world.pass(60s + 1ms);
+  ASSERT_EQ(world.started.size(), 1u);
+  world.finish(world.started.at(0).id, ended(Ended::Unknown));
+  ASSERT_EQ(world.started.size(), 2u);
+  EXPECT_EQ(world.started.at(1).effect, world.started.at(0).effect);
+  EXPECT_TRUE(world.lock_is<lock::Ending>("main"));
+  world.finish(world.started.at(1).id, seen_dead);
+  EXPECT_TRUE(world.lock_is<lock::Free>("main"));
+}
+
 }  // namespace
 }  // namespace reeve

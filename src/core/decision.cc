@@ -60,6 +60,25 @@ void unbind(Turn& turn, WaiterId waiter, SessionId session) {
   if (session) session::unbind(turn, session, session::WaiterPlace{waiter});
 }
 
+// The entry into a phase of which something asks: its agent, or its step. A phase or a guard that
+// asks is blocked by its own doing.
+struct Entry {
+  PipelineId pipeline;
+  std::uint64_t entry = 0;
+};
+
+Entry entry_of(const Turn& turn, const Owner& owner) {
+  if (const AskOwner* asker = std::get_if<AskOwner>(&owner)) return {asker->pipeline, asker->entry};
+  const WorkOwner* worker = std::get_if<WorkOwner>(&owner);
+  const task::Task* task = worker ? turn.state().tasks.tasks.find(worker->work) : nullptr;
+  return task ? Entry{task->begun->pipeline, task->begun->entry} : Entry{};
+}
+
+void tell_phase(Turn& turn, const Owner& owner, void (&verb)(Turn&, PipelineId, std::uint64_t)) {
+  const Entry at = entry_of(turn, owner);
+  if (at.entry > 0) verb(turn, at.pipeline, at.entry);
+}
+
 // Whoever waited for it goes on. By now the decision is closed: what comes of the answer may
 // well be the next question of the same owner.
 void tell_owner(Turn& turn, DecisionId id, const Decision& closed, const Answer& answer) {
@@ -74,6 +93,7 @@ void tell_owner(Turn& turn, DecisionId id, const Decision& closed, const Answer&
       [&](const DispatchOwner& owner) { dispatch::decided(turn, owner.dispatch, answer); },
       [&](const AskOwner& owner) {
         unbind(turn, owner.waiter, closed.session);
+        if (owner.entry > 0) pipeline::answered(turn, owner.pipeline, owner.entry, answer.text);
         turn.answer(owner.waiter, {Reply{Resolved{id, answer}}});
       });
 }
@@ -82,6 +102,7 @@ void answer_with(Turn& turn, DecisionId id, const Answer& answer) {
   const Decision decision = *find(turn, id);
   close(turn, id, Answered{answer});
   turn.emit(decision.project, Event{WasAnswered{id, answer.choice, answer.text, answer.by}});
+  tell_phase(turn, decision.owner, pipeline::question_closed);
   tell_owner(turn, id, decision, answer);
 }
 
@@ -89,6 +110,7 @@ void retire_one(Turn& turn, DecisionId id, Left left) {
   const Decision decision = *find(turn, id);
   close(turn, id, Retired{turn.now()});
   turn.emit(decision.project, Event{WasRetired{id}});
+  tell_phase(turn, decision.owner, pipeline::question_closed);
   if (const AskOwner* asker = std::get_if<AskOwner>(&decision.owner)) {
     unbind(turn, asker->waiter, decision.session);
     turn.answer(asker->waiter, {Reply{NotAnswered{left}}});
@@ -209,9 +231,12 @@ std::optional<Refused> check_ask(const Turn& turn, const Ask& command) {
 reeve::Reply ask(Turn& turn, const Ask& command) {
   if (std::optional<Refused> bad = check_ask(turn, command)) return {*std::move(bad)};
   const WaiterId waiter = turn.next_id<WaiterId>();
+  // Only what a phase runs can ask for it.
+  const pipeline::Pipeline* from = turn.state().pipelines.pipelines.find(command.pipeline);
+  const bool runs = from && std::holds_alternative<pipeline::Acting>(from->course);
   open(turn,
        {turn.project(),
-        AskOwner{waiter, command.pipeline},
+        AskOwner{waiter, command.pipeline, runs ? from->entry : 0},
         Cause::Asked,
         command.question,
         "",
@@ -321,6 +346,8 @@ EventName name_of(const Event& event) {
 }
 
 DecisionId open(Turn& turn, Question question) {
+  // Before the older one goes: in between nobody should seem to go on.
+  tell_phase(turn, question.owner, pipeline::question_opened);
   retire(turn, question.owner);
   const DecisionId id = turn.next_id<DecisionId>();
   Decision decision;

@@ -110,10 +110,12 @@ struct DispatchOwner {
   auto operator<=>(const DispatchOwner&) const = default;
 };
 
-// `reeve ask`: the request that waits for the answer, and the phase it was asked from, if any.
+// `reeve ask`: the request that waits for the answer, and the entry into a phase it was asked
+// from, if any.
 struct AskOwner {
   WaiterId waiter;
   PipelineId pipeline = {};
+  std::uint64_t entry = 0;
 
   auto operator<=>(const AskOwner&) const = default;
 };

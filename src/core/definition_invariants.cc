@@ -22,10 +22,37 @@ void check_in_force(const State& state, ProjectNo project, const Set& set, Viola
   }
 }
 
+// Who is pinned to what: pipelines that are open, or may be tried again; workers that are started;
+// crons that may run something.
+void check_pins(const State& state, Violations& violations) {
+  PersistentMap<SetKey, std::uint64_t> pins;
+  for (const auto& [id, pipeline] : state.pipelines.pipelines) {
+    const bool may_go_on =
+        !pipeline::is_over(pipeline) || std::holds_alternative<pipeline::Failed>(pipeline.state);
+    if (may_go_on) ++pins.edit_or_insert(pipeline.origin->set);
+  }
+  for (const auto& [name, worker] : state.workers.workers) {
+    if (worker.started) ++pins.edit_or_insert(worker.set);
+  }
+  for (const auto& [name, cron] : state.crons.crons) {
+    if (cron.pinned) ++pins.edit_or_insert(*cron.pinned);
+  }
+  for (const auto& [key, count] : pins) {
+    if (!state.definitions.sets.contains(key)) {
+      violations.push_back(label(key) + ": used, and not kept");
+    }
+  }
+  for (const auto& [key, kept] : state.definitions.sets) {
+    const std::uint64_t* count = pins.find(key);
+    if (kept.pins != (count ? *count : 0)) violations.push_back(label(key) + ": pins miscounted");
+  }
+}
+
 }  // namespace
 
 void check(const State& state, Violations& violations) {
   const Table& table = state.definitions;
+  check_pins(state, violations);
   for (const auto& [key, kept] : table.sets) {
     const std::string* in_force = table.current.find(key.project);
     const bool is_current = in_force && *in_force == key.hash;

@@ -23,6 +23,8 @@ Set set_of(std::string hash) {
   Set set;
   set.hash = std::move(hash);
   set.root = "/home/ana/shop";
+  // Whoever is to be pinned to it.
+  for (int i = 0; i < 40; ++i) set.workers.set("w" + std::to_string(i), {"bugs", "fix", 1, {}});
   return set;
 }
 
@@ -43,19 +45,20 @@ queue::Config dead_to(std::string name) {
   return config;
 }
 
-template <class Verb>
-void within_a_step(World& world, Verb verb) {
-  Turn turn(world.state, world.stamp);
-  verb(turn);
-  for (const std::string& violation : check_state(world.state)) ADD_FAILURE() << violation;
-}
-
+// Somebody more, a worker, goes by this set; one of them no longer does.
 void pinned(World& world, const SetKey& key) {
-  within_a_step(world, [&](Turn& turn) { pin(turn, key); });
+  int number = 0;
+  const auto name = [&] { return WorkerName{key.project, "w" + std::to_string(number)}; };
+  while (world.state.workers.workers.contains(name())) ++number;
+  world.ask(worker::Start{name(), key, {}});
 }
 
 void unpinned(World& world, const SetKey& key) {
-  within_a_step(world, [&](Turn& turn) { unpin(turn, key); });
+  for (const auto& [name, worker] : world.state.workers.workers) {
+    if (worker.set != key) continue;
+    world.ask(worker::Stop{WorkerName(name)});
+    return;
+  }
 }
 
 std::vector<std::string> kept(const World& world) {

@@ -35,12 +35,11 @@ void forget_overdue(Turn& turn, ProjectNo project) {
 // The one place where a dispatch is written; what is derived from its state follows.
 void put(Turn& turn, DispatchId id, Dispatch dispatch) {
   Table& table = turn.change().dispatches;
-  const ChildKey child{dispatch.evidence.process.boot_id, id};
-  if (has_child(dispatch) && !child.boot_id.empty()) {
-    table.children.insert(child);
-  } else {
-    table.children.erase(child);
+  if (const Dispatch* before = table.dispatches.find(id)) {
+    table.children.erase({before->evidence.process.boot_id, id});
   }
+  const ChildKey child{dispatch.evidence.process.boot_id, id};
+  if (has_child(dispatch) && !child.boot_id.empty()) table.children.insert(child);
   const std::optional<Time> look = next_look(dispatch);
   table.dispatches.set(id, std::move(dispatch));
   turn.arm(Due{id, {}}, look);
@@ -152,6 +151,7 @@ void carry_out(Turn& turn, DispatchId id, Dispatch dispatch, const Send& command
     case Transport::SpawnBg:
       dispatch.state = Starting{};
       dispatch.awaits_outcome = true;
+      dispatch.evidence.process.boot_id = turn.state().dispatches.boot_id;
       dispatch.effect = turn.start(Spawn{turn.next_id<WorkId>(),
                                          dispatch.to.name,
                                          command.resume,
@@ -252,7 +252,15 @@ void end_former_children(Turn& turn) {
   while (const auto id = child_of_another_boot(turn.state().dispatches)) {
     if (!turn.may_touch()) return turn.arm(Due{}, turn.now());
     turn.touch();
-    saw(turn, *id, ChildExited{}, {turn.now(), Result::Unknown});
+    Dispatch dispatch = *turn.state().dispatches.dispatches.find(*id);
+    if (std::holds_alternative<Starting>(dispatch.state)) {
+      // Nobody has seen it start: it may yet, after this boot. If it had, its outcome is unknown,
+      // and comes before the news of the boot.
+      dispatch.evidence.process.boot_id = turn.state().dispatches.boot_id;
+      put(turn, *id, std::move(dispatch));
+    } else {
+      saw(turn, *id, ChildExited{}, {turn.now(), Result::Unknown});
+    }
   }
 }
 
@@ -325,13 +333,16 @@ void spawned(Turn& turn, DispatchId id, Dispatch dispatch, const Outcome& outcom
   end(turn, id, std::move(dispatch), ended);
 }
 
-void killed(Turn& turn, DispatchId id, const Dispatch& dispatch, EffectId kill, bool gone) {
-  if (gone) {
+void killed(
+    Turn& turn, DispatchId id, const Dispatch& dispatch, EffectId effect, reeve::Ended how) {
+  if (how == reeve::Ended::Done) {
     saw(turn, id, ChildExited{}, {turn.now(), Result::Unknown});
     return;
   }
   const Killing* killing = std::get_if<Killing>(&dispatch.state);
-  if (killing && killing->kill == kill) retain(turn, id, dispatch);
+  if (!killing || killing->kill != effect) return;
+  if (how == reeve::Ended::Unknown) return kill(turn, id, dispatch);
+  retain(turn, id, dispatch);
 }
 
 }  // namespace
@@ -368,7 +379,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
     case Part::Spawn:
       return spawned(turn, to.dispatch, *dispatch, outcome);
     case Part::Kill:
-      return killed(turn, to.dispatch, *dispatch, effect, outcome.ended == reeve::Ended::Done);
+      return killed(turn, to.dispatch, *dispatch, effect, outcome.ended);
   }
 }
 

@@ -251,5 +251,40 @@ TEST(Dispatch, AnEndedOneIsForgottenAfter24Hours) {
   EXPECT_TRUE(world.state.dispatches.by_message.empty());
 }
 
+// ── The machine was started anew, and nobody had heard that the child was ──
+
+TEST(Dispatch, AnUnknownStartOfAFormerBootIsAnEnd) {
+  World world;
+  world.ask(Command{SawBoot{"boot-1"}});
+  const DispatchId id = begin(world, resume());
+  world.finish(the(world, id).effect, unknown);
+  EXPECT_TRUE(is_in<Retained>(world, id));
+  world.ask(Command{SawBoot{"boot-2"}});
+  EXPECT_FALSE(has_claim(world));
+  EXPECT_TRUE(is_in<Ended>(world, id));
+}
+
+TEST(Dispatch, OneThatHasYetToStartKeepsItsClaimAndBelongsToTheNewBoot) {
+  World world;
+  world.ask(Command{SawBoot{"boot-1"}});
+  const DispatchId id = begin(world, resume());
+  world.ask(Command{SawBoot{"boot-2"}});
+  EXPECT_TRUE(has_claim(world)) << "what is in the outbox and was not started will be";
+  world.finish(the(world, id).effect, unknown);
+  EXPECT_TRUE(has_claim(world)) << "it may live in this boot";
+  world.ask(Command{SawBoot{"boot-3"}});
+  EXPECT_FALSE(has_claim(world));
+}
+
+TEST(Dispatch, AKillOfWhichNobodyKnowsIsDoneAgain) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.pass(30s);
+  const EffectId first = std::get<Killing>(the(world, id).state).kill;
+  world.finish(first, unknown);
+  ASSERT_TRUE(is_in<Killing>(world, id));
+  EXPECT_NE(std::get<Killing>(the(world, id).state).kill, first);
+}
+
 }  // namespace
 }  // namespace reeve::dispatch

@@ -12,7 +12,7 @@ bool has_child(const Dispatch& dispatch) {
   return match(
       dispatch.state,
       [](const Sending&) { return false; },
-      [](const Starting&) { return false; },
+      [](const Starting&) { return true; },
       [](const Started&) { return true; },
       [](const Killing&) { return true; },
       [](const Retained&) { return true; },

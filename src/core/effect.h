@@ -152,6 +152,8 @@ struct Spawn {
   bool session = true;
   std::optional<Duration> timeout;
   Variables environment = {};
+  std::string kind = {};         // claude, codex, ..., generic: how it is started and watched
+  std::string prompt_file = {};  // instead of a prompt, relative to the workspace
 
   bool operator==(const Spawn&) const = default;
 };

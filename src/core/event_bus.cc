@@ -6,9 +6,12 @@
 namespace reeve::event_bus {
 namespace {
 
-Effect effect_of(const Subscriber& who, const Event& event, const EventName& name) {
+Effect effect_of(const Subscription& subscription,
+                 const Event& event,
+                 const EventName& name,
+                 const project::Table& projects) {
   return match(
-      who,
+      subscription.who,
       [](const Worker& worker) { return Effect{Inner{WakeWorker{worker.worker}}}; },
       [](const Guard& guard) {
         return Effect{Inner{WakeGuard{guard.pipeline, guard.entry, guard.guard}}};
@@ -28,6 +31,9 @@ Effect effect_of(const Subscriber& who, const Event& event, const EventName& nam
         if (const Custom* custom = std::get_if<Custom>(&event.body)) {
           shell.variables.insert(shell.variables.end(), custom->data.begin(), custom->data.end());
         }
+        if (const auto* project = projects.projects.find(subscription.project)) {
+          shell.environment = {{"REEVE_PROJECT", project->name}};
+        }
         return Effect{Outgoing{std::move(shell), ToNobody{}}};
       });
 }
@@ -36,7 +42,8 @@ void add_matching(Effects& effects,
                   const Table& table,
                   const std::string& noun,
                   const Event& event,
-                  const EventName& name) {
+                  const EventName& name,
+                  const project::Table& projects) {
   for (auto at = table.by_noun.lower_bound(NounKey{noun, {}}); at != table.by_noun.end(); ++at) {
     const NounKey& key = *at;
     if (key.noun != noun) return;
@@ -44,7 +51,7 @@ void add_matching(Effects& effects,
     const bool ours = subscription.project == shared_project ||
                       subscription.project == event.project || event.project == shared_project;
     if (ours && matches(subscription.pattern, name)) {
-      effects.push_back(effect_of(subscription.who, event, name));
+      effects.push_back(effect_of(subscription, event, name, projects));
     }
   }
 }
@@ -71,13 +78,13 @@ void unsubscribe_all(Table& table, const Subscriber& who) {
   }
 }
 
-Effects route(const Table& table, const Event& event) {
+Effects route(const Table& table, const Event& event, const project::Table& projects) {
   Effects effects;
   if (table.by_noun.empty()) return effects;
   const EventName name = name_of(event.body);
-  add_matching(effects, table, name.noun, event, name);
-  add_matching(effects, table, "*", event, name);
-  add_matching(effects, table, "**", event, name);
+  add_matching(effects, table, name.noun, event, name, projects);
+  add_matching(effects, table, "*", event, name, projects);
+  add_matching(effects, table, "**", event, name, projects);
   return effects;
 }
 

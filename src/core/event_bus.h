@@ -5,6 +5,7 @@
 #include "core/event.h"
 #include "core/event_name.h"
 #include "core/id.h"
+#include "core/project.h"
 
 #include <compare>
 #include <cstdint>
@@ -75,7 +76,7 @@ void subscribe(Table& table, const Subscription& subscription);
 void unsubscribe(Table& table, const Subscription& subscription);
 void unsubscribe_all(Table& table, const Subscriber& who);
 
-// What the event causes: WakeWorker, WakeGuard, Notify, Shell.
-Effects route(const Table& table, const Event& event);
+// What the event causes: WakeWorker, WakeGuard, Notify, Shell. A hook runs in its project.
+Effects route(const Table& table, const Event& event, const project::Table& projects = {});
 
 }  // namespace reeve::event_bus

@@ -225,6 +225,7 @@ Step due(Guard guard, const definition::Guard& definition, Time now) {
 
 Step again(Guard guard, const definition::Guard& definition, Time now) {
   if (!std::holds_alternative<Passed>(guard.state)) return unchanged(std::move(guard));
+  if (guard.by_word) return {std::move(guard), Passed{}};
   Step step{std::move(guard), Nothing{}};
   begin_anew(step.guard, now);
   step.guard.announced = false;
@@ -242,6 +243,7 @@ Step answered(Guard guard, Answer answer, Time now) {
   switch (answer) {
     case Answer::Pass:
       pass(step);
+      step.guard.by_word = true;
       break;
     case Answer::Fail:
       fail(step, Reason::Answered);

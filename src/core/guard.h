@@ -99,6 +99,7 @@ struct Guard {
   bool announced = false;  // guard:waiting was
   bool timed_out = false;  // the total wait is over, and that was announced
   bool asked = false;      // a decision is open about it
+  bool by_word = false;    // a person said that it passes
   std::optional<Verdict> last;
   std::string last_output;  // for `why`
 
@@ -198,7 +199,8 @@ Step wake(Guard guard, const definition::Guard& definition, Time now);
 Step due(Guard guard, const definition::Guard& definition, Time now);
 
 // One that has passed is checked once more, because the locks took waiting; if it no longer
-// passes it waits again. This check is not counted; counts and the total wait begin anew.
+// passes it waits again. This check is not counted; counts and the total wait begin anew. What a
+// person let pass has passed.
 Step again(Guard guard, const definition::Guard& definition, Time now);
 
 // The word of somebody who was asked, about a guard that timed out or failed. `CheckAgain`

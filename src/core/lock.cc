@@ -78,13 +78,15 @@ reeve::Reply handle(Turn& turn, const Check& command) {
 void force(Turn& turn, const LockName& name, const ForceRelease& command) {
   const Tenure tenure = *tenure_of(*find(turn, name));
   const bool end_first = names_process(tenure) && !command.now;
+  const bool by_phase = pipeline::hold_of(turn, name, tenure.holder) != pipeline::Hold::No;
   turn.emit(name.project,
             WasForced{name,
                       tenure.holder,
                       tenure.lease.token,
                       std::string(cut(command.by)),
                       std::string(cut(command.reason)),
-                      names_process(tenure) && command.now});
+                      (names_process(tenure) || by_phase) && command.now});
+  if (by_phase && !command.now) return pipeline::end_for_lock(turn, name, tenure.holder);
   if (end_first) return end_process(turn, name, custody::Cause::Forced);
   vacate(turn, name);
   grant::serve(turn, name);
@@ -94,8 +96,10 @@ reeve::Reply handle(Turn& turn, const ForceRelease& command) {
   settle(turn, command.name);
   const Lock* lock = find(turn, command.name);
   if (!lock || std::holds_alternative<Free>(lock->state)) return answer(AlreadyFree{});
-  const bool on_its_way = std::holds_alternative<Ending>(lock->state) && !command.now;
-  if (!on_its_way) force(turn, command.name, command);
+  const bool is_ending =
+      std::holds_alternative<Ending>(lock->state) ||
+      pipeline::hold_of(turn, command.name, tenure_of(*lock)->holder) == pipeline::Hold::BeingLeft;
+  if (!is_ending || command.now) force(turn, command.name, command);
   return answer(Released{});
 }
 
@@ -164,10 +168,11 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       [&](const Cleanup& cleanup) { return handle(turn, cleanup); });
 }
 
-// The only choice that changes anything is to let it go.
+// Whoever looks again finds it as stale as before: it is still to be decided.
 void decided(Turn& turn, const LockName& name, const decision::Answer& answer) {
   const Lock* lock = find(turn, name);
   if (!lock || !std::holds_alternative<Stale>(lock->state)) return;
+  if (answer.choice == decision::Choice::LookAgain) return escalate(turn, name);
   if (answer.choice != decision::Choice::ReleaseAnyway) return;
   force(turn, name, {name, answer.by, answer.text, false});
 }

@@ -311,6 +311,9 @@ void settle(Turn& turn, const LockName& name);
 // The answer to the decision that a stale lock opened (`on_stale = "escalate"`).
 void decided(Turn& turn, const LockName& name, const decision::Answer& answer);
 
+// Asks somebody about a stale lock.
+void escalate(Turn& turn, const LockName& name);
+
 // The process behind the lease is gone: so is the lease.
 void lease_gone(Turn& turn, const LockName& name);
 

@@ -70,15 +70,6 @@ void begin_ending(Turn& turn, const LockName& name, const Tenure& tenure, custod
   custody::end(turn, process, cause);
 }
 
-void escalate(Turn& turn, const LockName& name, const Tenure& tenure) {
-  decision::open(turn,
-                 {.project = name.project,
-                  .owner = decision::LockOwner{name},
-                  .cause = decision::Cause::LockStale,
-                  .question = "lock " + name.name + " is stale: release it?",
-                  .context = "held by " + tenure.holder.name});
-}
-
 void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
   const bool held_too_long =
       tenure.lease.max_hold &&
@@ -90,7 +81,7 @@ void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
     return;
   }
   become(turn, name, Stale{tenure, turn.now()});
-  if (defined(turn, name).escalate_stale) escalate(turn, name, tenure);
+  if (defined(turn, name).escalate_stale) escalate(turn, name);
 }
 
 void forget(Turn& turn, const LockName& name) {
@@ -121,6 +112,16 @@ Lease new_lease(Turn& turn,
 }
 
 }  // namespace
+
+void escalate(Turn& turn, const LockName& name) {
+  const Tenure tenure = *tenure_of(*turn.state().locks.locks.find(name));
+  decision::open(turn,
+                 {.project = name.project,
+                  .owner = decision::LockOwner{name},
+                  .cause = decision::Cause::LockStale,
+                  .question = "lock " + name.name + " is stale: release it?",
+                  .context = "held by " + tenure.holder.name});
+}
 
 const Tenure* tenure_of(const Lock& lock) {
   return match(

@@ -339,9 +339,29 @@ std::variant<PipelineId, Refused> begin(Turn& turn, const Begin& begin);
 // that is in its on_cancel leaves that too.
 void cancel(Turn& turn, PipelineId pipeline);
 
-// The agent of this entry into a phase ended, and the end of its process was observed.
-void agent_ended(
-    Turn& turn, PipelineId pipeline, std::uint64_t entry, WorkId work, const Outcome& outcome);
+// The agent of this entry into a phase ended, and the end of its process was observed. `told`: a
+// person failed it, and that is final.
+void agent_ended(Turn& turn,
+                 PipelineId pipeline,
+                 std::uint64_t entry,
+                 WorkId work,
+                 const Outcome& outcome,
+                 bool told);
+
+// What runs in this entry into a phase asks somebody (an agent, `reeve ask`), or no longer does:
+// the pipeline is Blocked{Decision} meanwhile, and keeps what it holds.
+void question_opened(Turn& turn, PipelineId pipeline, std::uint64_t entry);
+void question_closed(Turn& turn, PipelineId pipeline, std::uint64_t entry);
+
+// What somebody said in answer to a question of this entry: {phase.answer}.
+void answered(Turn& turn, PipelineId pipeline, std::uint64_t entry, const std::string& text);
+
+// Whether a phase is what holds this lock; `BeingLeft`: and is about to give it back.
+enum class Hold : std::uint8_t { No, Yes, BeingLeft };
+Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder);
+
+// Somebody wants it back by force: the phase is ended first, observed, and then gives it back.
+void end_for_lock(Turn& turn, const LockName& lock, const Holder& holder);
 void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answer& answer);
 void decided(Turn& turn, const decision::GuardOwner& owner, const decision::Answer& answer);
 

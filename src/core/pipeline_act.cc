@@ -32,7 +32,8 @@ std::optional<WorkId> begin_agent(Turn& turn,
                                   PipelineId id,
                                   const std::string& name,
                                   Filler fill,
-                                  std::optional<Duration> timeout) {
+                                  std::optional<Duration> timeout,
+                                  const Variables& more = {}) {
   const Pipeline& pipeline = *find(turn, id);
   const Plan plan = plan_of(turn, pipeline);
   const definition::Agent* agent = plan.set->agents.find(name);
@@ -54,6 +55,7 @@ std::optional<WorkId> begin_agent(Turn& turn,
   begin.workspace = begin.agent.cwd.empty() ? directory_of(pipeline, plan, fill) : begin.agent.cwd;
   begin.variables = fill.variables();
   begin.environment = environment_of(turn, pipeline, plan, fill);
+  begin.environment.insert(begin.environment.end(), more.begin(), more.end());
   if (fill.unknown()) {
     fail_phase(turn, id, unknown_name(fill));
     return std::nullopt;
@@ -85,8 +87,10 @@ MergeStrategy merge_strategy(definition::MergeKind kind) {
   return MergeStrategy::FastForward;
 }
 
-// The one way in which a strategy's texts are run: with {checkpoint}, in a language that
-// `fallback_on` can rely on.
+// A language that `fallback_on` can rely on.
+const Variables one_language = {{"LC_ALL", "C.UTF-8"}};
+
+// The one way in which a strategy's texts are run: with {checkpoint}, in that language.
 struct StrategyHands {
   Turn& turn;
   PipelineId id;
@@ -98,7 +102,7 @@ struct StrategyHands {
     const Pipeline& pipeline = *find(turn, id);
     Shell shell = shell_of(
         turn, pipeline, plan_of(turn, pipeline), fill, text, label_of(pipeline) + " " + what);
-    shell.environment.emplace_back("LC_ALL", "C.UTF-8");
+    shell.environment.insert(shell.environment.end(), one_language.begin(), one_language.end());
     shell.timeout = timeout;
     if (fill.unknown()) return std::nullopt;
     return turn.start(std::move(shell), Address{id, pipeline.entry});
@@ -120,14 +124,19 @@ void keep_running(Turn& turn, PipelineId id, std::variant<EffectId, WorkId> runn
   std::get<StrategyRun>(std::get<Acting>(edit(turn, id).course).what).running = running;
 }
 
-void go_on(Turn& turn, PipelineId id, const std::string& name, strategy::Step step) {
+// `output`: of what ran last, for whoever is asked.
+void go_on(Turn& turn,
+           PipelineId id,
+           const std::string& name,
+           strategy::Step step,
+           const std::string& output = {}) {
   const Pipeline& pipeline = *find(turn, id);
   for (strategy::Fact& fact : step.facts) {
     turn.emit(pipeline.project, strategy::Event{id, phase_of(pipeline), name, std::move(fact)});
   }
   Filler fill(turn, pipeline);
   fill.add("checkpoint", step.strategy.checkpoint);
-  edit(turn, id).course = Acting{StrategyRun{name, std::move(step.strategy), EffectId{}}};
+  edit(turn, id).course = Acting{StrategyRun{name, std::move(step.strategy), EffectId{}, {}}};
 
   StrategyHands hands{turn, id, fill};
   const auto started = [&](std::optional<EffectId> effect) {
@@ -148,7 +157,8 @@ void go_on(Turn& turn, PipelineId id, const std::string& name, strategy::Step st
             },
             [&](const definition::RunMerge& merge) { started(hands.merge(merge, run.timeout)); },
             [&](const definition::RunAgent& agent) {
-              const auto work = begin_agent(turn, id, agent.agent, hands.fill, run.timeout);
+              const auto work =
+                  begin_agent(turn, id, agent.agent, hands.fill, run.timeout, one_language);
               if (work) keep_running(turn, id, *work);
             });
       },
@@ -156,11 +166,15 @@ void go_on(Turn& turn, PipelineId id, const std::string& name, strategy::Step st
         started(hands.shell(run.text, "rollback", std::nullopt));
       },
       [&](const strategy::Succeeded&) { acted(turn, id); },
-      [&](const strategy::Exhausted& end) { fail_phase(turn, id, {end.error, Cause::Exhausted}); },
-      [&](const strategy::Failed& end) {
-        fail_phase(turn, id, {end.error, end.fatal ? Cause::Fatal : Cause::Ordinary});
+      [&](const strategy::Exhausted& end) {
+        fail_phase(turn, id, {end.error, Cause::Exhausted, output});
       },
-      [&](const strategy::Unclear& end) { fail_phase(turn, id, {end.error, Cause::Unknown}); });
+      [&](const strategy::Failed& end) {
+        fail_phase(turn, id, {end.error, end.fatal ? Cause::Fatal : Cause::Ordinary, output});
+      },
+      [&](const strategy::Unclear& end) {
+        fail_phase(turn, id, {end.error, Cause::Unknown, output});
+      });
 }
 
 void run_strategy(Turn& turn, PipelineId id, const definition::RunStrategy& run) {
@@ -207,34 +221,64 @@ void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   acted(turn, id);
 }
 
-void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
+namespace {
+
+// As the program itself has it (`reeve done`), if it said anything.
+Outcome by_its_word(Outcome outcome, const std::optional<Word>& word) {
+  if (!word) return outcome;
+  outcome.ended = word->error.empty() ? Ended::Done : Ended::Failed;
+  outcome.exit_code = word->error.empty() ? 0 : 1;
+  outcome.signal.reset();
+  outcome.timed_out = false;
+  outcome.error = word->error;
+  return outcome;
+}
+
+}  // namespace
+
+void strategy_ended(Turn& turn, PipelineId id, const Outcome& ended) {
   const Pipeline& pipeline = *find(turn, id);
   const StrategyRun run = std::get<StrategyRun>(std::get<Acting>(pipeline.course).what);
   const Plan plan = plan_of(turn, pipeline);
   const definition::Strategy* definition = plan.set ? plan.set->strategies.find(run.name) : nullptr;
   if (!definition) return fail_phase(turn, id, {"there is no strategy " + run.name});
+  const Outcome outcome = by_its_word(ended, run.word);
   if (const auto bad = publish(turn, id, phase_of(pipeline), outcome.values)) {
     return fail_phase(turn, id, *bad);
   }
-  go_on(turn, id, run.name, strategy::finished(run.machine, *definition, outcome));
+  go_on(turn, id, run.name, strategy::finished(run.machine, *definition, outcome), outcome.output);
 }
 
-void agent_ended(
-    Turn& turn, PipelineId id, std::uint64_t entry, WorkId work, const Outcome& outcome) {
+std::optional<WorkId> agent_of(const Pipeline& pipeline) {
+  const Acting* acting = std::get_if<Acting>(&pipeline.course);
+  if (!acting) return std::nullopt;
+  if (const AgentRun* run = std::get_if<AgentRun>(&acting->what)) return run->work;
+  const StrategyRun* run = std::get_if<StrategyRun>(&acting->what);
+  const WorkId* work = run ? std::get_if<WorkId>(&run->running) : nullptr;
+  return work ? std::optional(*work) : std::nullopt;
+}
+
+void agent_ended(Turn& turn,
+                 PipelineId id,
+                 std::uint64_t entry,
+                 WorkId work,
+                 const Outcome& outcome,
+                 bool told) {
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline || pipeline->entry != entry) return;
   if (const Leaving* leaving = std::get_if<Leaving>(&pipeline->course)) {
     if (leaving->still == decltype(leaving->still){work}) take_exit(turn, id);
     return;
   }
-  const Acting* acting = std::get_if<Acting>(&pipeline->course);
-  if (!acting) return;
-  if (const StrategyRun* run = std::get_if<StrategyRun>(&acting->what)) {
-    if (run->running == decltype(run->running){work}) strategy_ended(turn, id, outcome);
-    return;
+  if (agent_of(*pipeline) != work) return;
+  if (told) {
+    // No second try, and no other approach.
+    (void)publish(turn, id, phase_of(*pipeline), outcome.values);
+    return fail_phase(turn, id, {outcome.error, Cause::Told, outcome.output});
   }
-  const AgentRun* run = std::get_if<AgentRun>(&acting->what);
-  if (!run || run->work != work) return;
+  if (std::holds_alternative<StrategyRun>(std::get<Acting>(pipeline->course).what)) {
+    return strategy_ended(turn, id, outcome);
+  }
   const std::optional<Failure> bad = publish(turn, id, phase_of(*pipeline), outcome.values);
   if (outcome.ended == Ended::Unknown) {
     return fail_phase(turn, id, {"nobody knows how it ended", Cause::Unknown, outcome.output});

@@ -205,5 +205,48 @@ TEST(PipelineAct, CancellingInTheMiddleOfAnAttemptEndsThat) {
   EXPECT_TRUE(play.all_under_way<Shell>().empty()) << "no rollback, no next attempt";
 }
 
+TEST(PipelineAct, AnAgentThatIsAnAttemptSpeaksTheLanguageOfPatterns) {
+  Play play = by_strategy();
+  definition::Strategy& strategy = *play.set.strategies.edit("merge");
+  strategy.checkpoint.clear();
+  strategy.approaches = {approach("resolve")};
+  strategy.approaches[0].action = definition::RunAgent{"resolver"};
+  definition::Agent resolver;
+  resolver.session = false;
+  resolver.kind = "codex";
+  resolver.prompt_file = "ask-{name}.md";
+  play.set.agents.set("resolver", resolver);
+  play.start();
+  const Spawn spawn = play.under_way_as<Spawn>(play.under_way().front());
+  EXPECT_EQ(spawn.environment.back(), (std::pair<std::string, std::string>{"LC_ALL", "C.UTF-8"}));
+  EXPECT_EQ(spawn.kind, "codex");
+  EXPECT_EQ(spawn.prompt_file, "ask-fix.md");
+}
+
+TEST(PipelineAct, WhoeverIsAskedAboutAStrategySeesItsLastOutput) {
+  Play play = by_strategy();
+  definition::Strategy& strategy = *play.set.strategies.edit("merge");
+  strategy.checkpoint.clear();
+  strategy.approaches = {approach("rebase")};
+  strategy.on_exhaust = definition::AskSomebody{};
+  play.start();
+  play.fails("CONFLICT in a.cc");
+  EXPECT_EQ(play.state.decisions.decisions.find(play.question())->context, "CONFLICT in a.cc");
+}
+
+TEST(PipelineAct, AnAttemptMaySayItselfHowItWent) {
+  Play play = by_strategy();
+  definition::Strategy& strategy = *play.set.strategies.edit("merge");
+  strategy.checkpoint.clear();
+  strategy.approaches = {approach("rebase"), approach("squash")};
+  const PipelineId id = play.start();
+  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, "conflict"})));
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}})) << "the next approach";
+  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, std::nullopt})));
+  play.ends(unknown());
+  EXPECT_EQ(play.state_of(id), (Status{Running{"done", 1}}));
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

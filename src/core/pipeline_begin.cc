@@ -20,7 +20,7 @@ std::variant<definition::Map, Refused> inputs_of(const Turn& turn,
                                                  const Begin& begin,
                                                  const definition::Pipeline& definition) {
   definition::Map inputs = begin.inputs;
-  Variables known = inputs;
+  Variables known = with_members(inputs);
   known.emplace_back("id", to_text(id));
   known.emplace_back("name", begin.name);
   if (const auto* project = turn.state().projects.projects.find(begin.set.project)) {
@@ -48,7 +48,7 @@ std::variant<std::vector<PipelineId>, Refused> unmet(const Turn& turn,
                                                      const definition::Map& inputs,
                                                      const definition::Pipeline& definition) {
   std::vector<PipelineId> result;
-  Filler fill(inputs);
+  Filler fill(with_members(inputs));
   for (const std::string& text : definition.after) {
     const std::string name = fill(text);
     if (fill.unknown()) return Refused{Why::BadValue, *fill.unknown()};
@@ -113,6 +113,7 @@ void stop_waiting(Turn& turn, PipelineId id) {
   Table& table = turn.change().pipelines;
   for (const PipelineId dependency : after) table.awaited.erase({dependency, id});
   edit(turn, id).after.clear();
+  for (const PipelineId dependency : after) forget_oldest(turn, find(turn, dependency)->project);
 }
 
 }  // namespace reeve::pipeline

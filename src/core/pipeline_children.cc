@@ -111,6 +111,7 @@ void start_next(Turn& turn, PipelineId id) {
   // The child may have ended already: then it has been counted, and is not among the open.
   Children& now = *edit_children(turn, id);
   if (const Refused* refused = std::get_if<Refused>(&started)) {
+    turn.touch();  // one that has begun was touched when it entered its phase
     note_failed(now, "could not be started: " + refused->subject);
   }
   ++now.next;

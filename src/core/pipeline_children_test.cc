@@ -281,5 +281,18 @@ TEST(PipelineAfter, ItNeedNotWaitIfSomebodySaysSo) {
   EXPECT_TRUE(play.state.pipelines.awaited.empty());
 }
 
+TEST(PipelineChildren, ThoseThatAreRefusedTakeRoomInAStepToo) {
+  std::string values = "[1";
+  for (std::size_t i = 1; i < 3 * limits::touched_a_step; ++i) values += ",1";
+  Play play(
+      {phase("fan", definition::RunForEach{values + "]", "nobody", 8, definition::Join::All})});
+  const PipelineId id = play.start();
+  const Acting* acting = std::get_if<Acting>(&play.of(id).course);
+  ASSERT_TRUE(acting);
+  EXPECT_LE(std::get<Children>(acting->what).next, limits::touched_a_step);
+  play.pass(0s);
+  EXPECT_EQ(play.state.decisions.open_of.size(), 1u) << "all of them have failed";
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

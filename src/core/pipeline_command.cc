@@ -2,6 +2,7 @@
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/pipeline_course.h"
+#include "core/task.h"
 
 // What people and steps say to a pipeline.
 namespace reeve::pipeline {
@@ -32,9 +33,9 @@ std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bo
       [&](const ByWorker& by) -> std::optional<Refused> {
         // Two pipelines with one item would do the work twice.
         const queue::Item* item = turn.state().queues.items.find(by.item);
-        const bool ours = item && item->state == queue::ItemState::Processing && item->rest &&
-                          item->rest->claim && item->rest->claim->token == by.claim;
-        if (ours) return std::nullopt;
+        const bool is_free = item && (item->state == queue::ItemState::Pending ||
+                                      item->state == queue::ItemState::Dead);
+        if (is_free) return std::nullopt;
         return Refused{Why::NotAllowed, to_text(by.item) + " is no longer its item"};
       },
       [](const ByCron&) -> std::optional<Refused> { return std::nullopt; },
@@ -50,7 +51,7 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
   if (!pipeline) return unknown(id);
   if (is_over(*pipeline)) {
     if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
-    reopen(turn, id);
+    if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
   } else {
     const bool waits =
         std::holds_alternative<Idle>(pipeline->course) &&
@@ -73,7 +74,7 @@ reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
     return refused(Why::NotFound, command.phase);
   }
   if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
-  reopen(turn, id);
+  if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
   moved(turn, id, move::Jump{command.phase});
   enter(turn, id);
   return {Ok{}};
@@ -163,17 +164,29 @@ reeve::Reply go_on(Turn& turn, const Continue& command) {
   return {Ok{}};
 }
 
+// What runs of its action, or null: of a phase by itself, or of its strategy.
+const EffectId* step_of(const Pipeline& pipeline) {
+  const Acting* acting = std::get_if<Acting>(&pipeline.course);
+  if (!acting) return nullptr;
+  if (const ShellRun* run = std::get_if<ShellRun>(&acting->what)) return &run->effect;
+  const StrategyRun* run = std::get_if<StrategyRun>(&acting->what);
+  return run ? std::get_if<EffectId>(&run->running) : nullptr;
+}
+
 reeve::Reply finish(Turn& turn, const Finish& command) {
   const PipelineId id = command.pipeline;
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline) return unknown(id);
-  const Acting* acting = std::get_if<Acting>(&pipeline->course);
-  if (!acting || !std::holds_alternative<ShellRun>(acting->what)) {
+  const EffectId* step = step_of(*pipeline);
+  const reeve::Started* started = step ? turn.state().outbox.find(*step) : nullptr;
+  if (!started || !std::holds_alternative<Shell>(started->effect.what)) {
     return refused(Why::NotAllowed, to_text(id) + " runs no step");
   }
   Word word;
   if (command.error) word.error = command.error->empty() ? "failed" : cut(*command.error);
-  std::get<ShellRun>(std::get<Acting>(edit(turn, id).course).what).word = std::move(word);
+  auto& what = std::get<Acting>(edit(turn, id).course).what;
+  if (ShellRun* run = std::get_if<ShellRun>(&what)) run->word = std::move(word);
+  if (StrategyRun* run = std::get_if<StrategyRun>(&what)) run->word = std::move(word);
   return {Ok{}};
 }
 
@@ -215,6 +228,7 @@ void checkpoint(Turn& turn, PipelineId id, const std::string& message) {
     table.checkpoints.erase({id, number - limits::checkpoints_kept});
   }
   turn.emit(find(turn, id)->project, MadeCheckpoint{id, made.phase, made.message});
+  if (const std::optional<WorkId> work = agent_of(*find(turn, id))) task::progressed(turn, *work);
 }
 
 }  // namespace reeve::pipeline

@@ -38,6 +38,9 @@ void attend_soon(Turn& turn, PipelineId id);
 
 // ── Values (pipeline_values.cc) ──
 
+// Inputs, and what is in those that are JSON objects: {bug.id} is the `id` of the input `bug`.
+Variables with_members(Variables inputs);
+
 // Inputs, built-in names, outputs: in this order, so that an input hides a built-in name.
 Variables variables_of(const Turn& turn, const Pipeline& pipeline);
 
@@ -106,6 +109,7 @@ void prepared(Turn& turn, PipelineId id, const Outcome& outcome);
 void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome);
+std::optional<WorkId> agent_of(const Pipeline& pipeline);  // that is at work for it
 
 void act_by_children(Turn& turn, PipelineId id);
 void attend_children(Turn& turn, PipelineId id);
@@ -134,6 +138,9 @@ void be_cancelled(Turn& turn, PipelineId id);
 void stop_waiting(Turn& turn, PipelineId id);  // for its dependencies
 void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice);
+
+// Something of what runs asks somebody: blocked while it does.
+void mind_questions(Turn& turn, PipelineId id);
 void retire_question(Turn& turn, PipelineId id);
 
 // Ends it as the verdict says, or as failed.
@@ -142,7 +149,8 @@ void conclude(Turn& turn, PipelineId id, Failed failed);
 // It has just become Done, Failed or Cancelled.
 void settle_end(Turn& turn, PipelineId id);
 void tell_dependants(Turn& turn, PipelineId id);
-void reopen(Turn& turn, PipelineId id);
+bool reopen(Turn& turn, PipelineId id);
+void forget_oldest(Turn& turn, ProjectNo project);
 void forget(Turn& turn, PipelineId id);
 
 }  // namespace reeve::pipeline

@@ -35,6 +35,8 @@ bool is_awaited(const Turn& turn, PipelineId id) {
   return at != awaited.end() && (*at).dependency == id;
 }
 
+}  // namespace
+
 // Over the number that is kept, the oldest goes; but not one that somebody still waits for.
 void forget_oldest(Turn& turn, ProjectNo project) {
   const Finished<PipelineId>& ended = turn.state().pipelines.ended;
@@ -49,6 +51,8 @@ void forget_oldest(Turn& turn, ProjectNo project) {
     return;
   }
 }
+
+namespace {
 
 // Up to the room there is in the step; true when nothing is left.
 template <class Map, class Key>
@@ -71,6 +75,7 @@ void settle_end(Turn& turn, PipelineId id) {
   Pipeline& pipeline = edit(turn, id);
   pipeline.ended_at = turn.now();
   pipeline.verdict.reset();
+  pipeline.questions = 0;
   pipeline.paused = false;
   Table& table = turn.change().pipelines;
   --table.open;
@@ -90,6 +95,7 @@ void settle_end(Turn& turn, PipelineId id) {
 }
 
 void tell_dependants(Turn& turn, PipelineId id) {
+  if (!is_awaited(turn, id)) return;
   while (is_awaited(turn, id)) {
     if (!turn.may_touch()) return attend_soon(turn, id);
     turn.touch();
@@ -99,15 +105,31 @@ void tell_dependants(Turn& turn, PipelineId id) {
     std::erase(edit(turn, pair.dependant).after, id);
     if (find(turn, pair.dependant)->after.empty()) attend_soon(turn, pair.dependant);
   }
+  forget_oldest(turn, find(turn, id)->project);  // nobody waits for it: it may go
 }
 
-// A failed one is open again.
-void reopen(Turn& turn, PipelineId id) {
+// A failed one is open again, and whoever started it has it again. False: its item is gone.
+bool reopen(Turn& turn, PipelineId id) {
   const Pipeline pipeline = *find(turn, id);
+  const bool is_theirs = match(
+      pipeline.origin->starter,
+      [](const ByClient&) { return true; },
+      [&](const ByWorker& by) {
+        const std::optional<Token> claim = worker::reopen(turn, by, id);
+        if (claim) std::get<ByWorker>(edit(turn, id).origin.edit().starter).claim = *claim;
+        return claim.has_value();
+      },
+      [&](const ByCron& by) {
+        cron::pipeline_reopened(turn, by.cron, id);
+        return true;
+      },
+      [](const ByParent&) { return true; });
+  if (!is_theirs) return false;
   remove(turn.change().pipelines.ended, ended_key(pipeline));
   turn.arm(Due{id, Timer::Forget}, std::nullopt);
   ++turn.change().pipelines.open;
   edit(turn, id).ended_at.reset();
+  return true;
 }
 
 void forget(Turn& turn, PipelineId id) {
@@ -127,6 +149,7 @@ void forget(Turn& turn, PipelineId id) {
   turn.change().pipelines.pipelines.erase(id);
   turn.arm(Due{id, Timer::Attend}, std::nullopt);
   if (std::holds_alternative<Failed>(pipeline.state)) definition::unpin(turn, pipeline.origin->set);
+  forget_oldest(turn, pipeline.project);  // there may have been several too many
 }
 
 }  // namespace reeve::pipeline

@@ -37,6 +37,13 @@ std::optional<Still> running(const Pipeline& pipeline) {
       [](const Leaving& at) -> std::optional<Still> { return at.still; });
 }
 
+// A guard that a person let pass in the middle of its check.
+bool is_passed_in_a_check(const Pipeline& pipeline) {
+  const Guarding* at = std::get_if<Guarding>(&pipeline.course);
+  return at && at->check && at->index < at->guards.size() &&
+         std::holds_alternative<guard::Passed>(at->guards[at->index].state);
+}
+
 // Of two reasons to leave the first counts; but a failure over success, and cancelling over all.
 bool is_stronger(const Exit& later, const Exit& first) {
   if (std::holds_alternative<BeCancelled>(first)) return false;
@@ -66,10 +73,16 @@ void wind_down(Turn& turn, PipelineId id, Exit exit) {
   // A worktree that is being made is waited for: it takes a minute at most, and half a one
   // would be in the way of the next.
   const bool wait_only = std::holds_alternative<Preparing>(pipeline.course);
+  std::optional<Guarding> guards;
+  if (const Guarding* at = std::get_if<Guarding>(&pipeline.course)) {
+    guards = *at;
+    guards->check.reset();
+  }
   unwatch(turn, id);
   retire_question(turn, id);
   turn.arm(Due{id, Timer::Timeout}, std::nullopt);
-  edit(turn, id).course = Leaving{std::move(exit), *still, false};
+  edit(turn, id).course = Leaving{std::move(exit), *still, false, std::move(guards)};
+  mind_questions(turn, id);
   match(
       *still,
       [&](const EffectId& effect) {
@@ -137,10 +150,25 @@ void cancel(Turn& turn, PipelineId id) {
 
 // ── What cannot be seen dead ──
 
+namespace {
+
+// Nobody knows what became of the kill: it is done again, if there is still something to kill.
+void kill_again(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
+  const std::optional<Still> still = running(pipeline);
+  const EffectId* target = still ? std::get_if<EffectId>(&*still) : nullptr;
+  const bool is_wanted = leaving ? !leaving->asked : is_passed_in_a_check(pipeline);
+  if (target && is_wanted) kill(turn, id, *target);
+}
+
+}  // namespace
+
 void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Pipeline& pipeline = *find(turn, id);
   const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
   // Seen dead: the outcome of what was killed says so too, and is what counts.
+  if (outcome.ended == Ended::Unknown) return kill_again(turn, id);
   if (!leaving || leaving->asked || outcome.ended == Ended::Done) return;
   if (!std::holds_alternative<EffectId>(leaving->still)) return;
   decision::Question question;
@@ -151,19 +179,21 @@ void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
                       " cannot be seen to have ended";
   question.context = outcome.error;
   std::get<Leaving>(edit(turn, id).course).asked = true;
-  moved(turn, id, move::Block{Reason::Decision});
+  mind_questions(turn, id);
   decision::open(turn, std::move(question));
 }
 
 void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice) {
   const Leaving leaving = std::get<Leaving>(find(turn, id)->course);
   if (choice == decision::Choice::LookAgain) {
-    moved(turn, id, move::Unblock{});
     std::get<Leaving>(edit(turn, id).course).asked = false;
+    mind_questions(turn, id);
     kill(turn, id, std::get<EffectId>(leaving.still));
   }
   if (choice == decision::Choice::ReleaseAnyway) {
     moved(turn, id, move::Unblock{});
+    // Nobody waits for it any more: the next effect must not stand in line behind it for ever.
+    turn.change().outbox.erase(std::get<EffectId>(leaving.still));
     take(turn, id, leaving.exit);
   }
 }

@@ -71,6 +71,8 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure) {
       },
       [&](const AskFirst&) {
         const Guarding* at = std::get_if<Guarding>(&course);
+        const Leaving* leaving = std::get_if<Leaving>(&course);
+        if (leaving && leaving->guards) at = &*leaving->guards;
         if (failure.cause == Cause::Guard && at) return ask_about_guard(turn, id, *at, failure);
         ask_about_phase(turn, id, failure);
       },
@@ -117,6 +119,38 @@ void retire_question(Turn& turn, PipelineId id) {
   decision::retire(turn, decision::PhaseOwner{id, entry});
 }
 
+void mind_questions(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
+  if (!leaving && !std::holds_alternative<Acting>(pipeline.course)) return;
+  if (pipeline.questions > 0 || (leaving && leaving->asked)) {
+    moved(turn, id, move::Block{Reason::Decision});
+  } else if (is_blocked_by(pipeline, Reason::Decision)) {
+    moved(turn, id, move::Unblock{});
+  }
+}
+
+void question_opened(Turn& turn, PipelineId id, std::uint64_t entry) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || pipeline->entry != entry) return;
+  ++edit(turn, id).questions;
+  mind_questions(turn, id);
+}
+
+void question_closed(Turn& turn, PipelineId id, std::uint64_t entry) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || pipeline->entry != entry || pipeline->questions == 0) return;
+  --edit(turn, id).questions;
+  mind_questions(turn, id);
+}
+
+// A text that is no value (too large) is not handed on, and stays with the decision.
+void answered(Turn& turn, PipelineId id, std::uint64_t entry, const std::string& text) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || pipeline->entry != entry || is_over(*pipeline) || text.empty()) return;
+  (void)publish(turn, id, phase_of(*pipeline), {{"answer", text}});
+}
+
 void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answer& answer) {
   using decision::Choice;
   const PipelineId id = owner.pipeline;
@@ -126,10 +160,7 @@ void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answ
   if (std::holds_alternative<Leaving>(pipeline->course)) {
     return answer_unobserved(turn, id, answer.choice);
   }
-  if (!answer.text.empty()) {
-    // One that is no value (too large) is not handed on, and stays with the decision.
-    (void)publish(turn, id, phase_of(*pipeline), {{"answer", answer.text}});
-  }
+  answered(turn, id, owner.entry, answer.text);
   // By the time of these the question is closed: it must not be found open and retired.
   switch (answer.choice) {
     case Choice::Retry:

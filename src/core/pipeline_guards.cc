@@ -228,6 +228,7 @@ void decided(Turn& turn, const decision::GuardOwner& owner, const decision::Answ
   if (answer.choice == decision::Choice::Fail) word = guard::Answer::Fail;
   if (answer.choice == decision::Choice::Cancel) return cancel(turn, owner.pipeline);
   if (!word) return;
+  answered(turn, owner.pipeline, owner.entry, answer.text);
   const std::string name = at.name;
   guard::Step step = guard::answered(*at.guard, *word, turn.now());
   // The answer is in: the question is not open any more, and nothing is to be retired.

@@ -208,5 +208,40 @@ TEST(PipelineGuards, AnUnknownNameInAPatternFailsThePhase) {
   EXPECT_EQ(std::get<Failed>(play.state_of(id)).error, "unknown name {nobody}");
 }
 
+// What is asked is about the guard, whether or not it was just being looked at.
+TEST(PipelineGuards, OneThatFailsDuringACheckIsAskedAboutLikeAnyOther) {
+  definition::Guard green{"check"};
+  green.timeout = 15s;
+  green.on_timeout = definition::OnTimeout::Fail;
+  Play play = guarded(green);
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.pass(15s);
+  play.finish(check, exit_code(143));
+  const decision::Decision& asked = *play.state.decisions.decisions.find(play.question());
+  EXPECT_EQ(asked.cause, decision::Cause::GuardFailed);
+  play.decide(Choice::Pass);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
+TEST(PipelineGuards, WhatSomebodyLetPassIsNotCheckedAgainAfterAWait) {
+  definition::Guard green{"check"};
+  green.retry = definition::Poll{0, 10s};
+  Play play = guarded(green);
+  play.set.pipelines.edit("fix")->phases[0].locks = {"main"};
+  lock::Acquire acquire;
+  acquire.names = {{default_project, "main"}};
+  acquire.holder = {default_project, "ana", {}};
+  acquire.timeout = 24h;
+  play.ask(acquire);
+  const PipelineId id = play.start();
+  play.fails();
+  play.decide(Choice::Pass);
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Lock, "build", 1, start}}));
+  play.ask(lock::Release{{default_project, "main"}, {default_project, "ana", {}}, std::nullopt});
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

@@ -154,6 +154,23 @@ void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& r
   fail_phase(turn, id, {error_of(reply)});
 }
 
+Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder) {
+  const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
+  const Pipeline* pipeline = id ? find(turn, *id) : nullptr;
+  if (!pipeline || !pipeline->holding.granted || holder_of(*pipeline) != holder) return Hold::No;
+  const std::vector<LockName>& locks = pipeline->holding.locks;
+  if (std::ranges::find(locks, lock) == locks.end()) return Hold::No;
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline->course);
+  return leaving && !std::holds_alternative<GoOn>(leaving->exit) ? Hold::BeingLeft : Hold::Yes;
+}
+
+void end_for_lock(Turn& turn, const LockName& lock, const Holder& holder) {
+  if (hold_of(turn, lock, holder) == Hold::No) return;
+  wind_down(turn,
+            *parse_id<PipelineId>(holder.name),
+            FailWith{{"lock " + lock.name + " was taken back by force"}});
+}
+
 void give_back(Turn& turn, PipelineId id) {
   const Pipeline& pipeline = *find(turn, id);
   if (pipeline.holding == Holding{}) return;

@@ -240,5 +240,72 @@ TEST(PipelineHoldings, AGrantThatComesTooLateGoesBack) {
   EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
 }
 
+// ── By force ──
+
+// For the lock of the step that runs.
+WaiterId bo_waits(Play& play) {
+  lock::Acquire acquire;
+  acquire.names = {main_lock};
+  acquire.holder = {default_project, "bo", {}};
+  acquire.timeout = 24h;
+  acquire.wait = 24h;
+  return as<Waiting>(play.ask(acquire)).waiter;
+}
+
+TEST(PipelineHoldings, TakenBackByForceItIsGivenOnWhenTheStepWasSeenToEnd) {
+  definition::Phase build = locked("build", {"main"});
+  build.on_fail = definition::Fail{};
+  Play play({build});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  bo_waits(play);
+  play.forget();
+
+  EXPECT_TRUE(is<lock::Released>(play.ask(lock::ForceRelease{main_lock, "ana", "urgent", false})));
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_EQ(play.count("lock:forced"), 1u);
+  ASSERT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_TRUE(is<lock::Released>(play.ask(lock::ForceRelease{main_lock, "ana", "urgent", false})));
+  EXPECT_FALSE(play.last.changed) << "it is on its way";
+
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id),
+            (Status{Failed{"build", 1, "lock main was taken back by force", true}}));
+  EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+}
+
+TEST(PipelineHoldings, TakenBackAtOnceItIsGivenOnWithTheStepStillRunning) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  bo_waits(play);
+  play.forget();
+  play.ask(lock::ForceRelease{main_lock, "ana", "urgent", true});
+  EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+  const lock::WasForced* forced = nullptr;
+  for (const EventBody& body : play.heard) {
+    const lock::Event* event = std::get_if<lock::Event>(&body);
+    if (event && std::holds_alternative<lock::WasForced>(*event)) {
+      forced = &std::get<lock::WasForced>(*event);
+    }
+  }
+  ASSERT_TRUE(forced);
+  EXPECT_TRUE(forced->now);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), Status{Done{}});
+  EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+}
+
+TEST(PipelineHoldings, SomebodyWhoseNameIsAPipelinesHasNoPhase) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  lock::Acquire acquire;
+  acquire.names = {main_lock};
+  acquire.holder = as_holder(id);
+  play.ask(acquire);
+  play.ask(lock::ForceRelease{main_lock, "ana", "urgent", false});
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+  EXPECT_TRUE(play.all_under_way<Kill>().empty());
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

@@ -63,7 +63,7 @@ void check_story(Judge& j) {
           case Reason::Semaphore:
             return j.must(j.is_in<Acquiring>(), "waits for no lock");
           case Reason::Decision:
-            return j.must(j.is_in<Idle>() || j.is_in<Guarding>() || j.is_in<Leaving>(),
+            return j.must(!j.is_in<Entering>() && !j.is_in<Preparing>() && !j.is_in<Acquiring>(),
                           "waits for an answer in the middle of its work");
         }
       },
@@ -73,6 +73,17 @@ void check_story(Judge& j) {
       [&](const Cancelled&) { check_ended(j); });
   j.must(p.ended_at.has_value() == is_over(p), "has an end, and goes on");
   j.must(is_over(p) || !j.timer(Timer::Forget), "open, and to be forgotten");
+}
+
+// What runs and asks somebody blocks it, and nothing else does.
+void check_questions(Judge& j) {
+  const Pipeline& p = j.pipeline;
+  const Leaving* leaving = std::get_if<Leaving>(&p.course);
+  if (!leaving && !j.is_in<Acting>()) return;
+  const Blocked* blocked = std::get_if<Blocked>(&p.state);
+  const bool asks = p.questions > 0 || (leaving && leaving->asked);
+  j.must(asks == (blocked && blocked->reason == Reason::Decision),
+         "asks somebody and goes on, or waits and nobody was asked");
 }
 
 void check_running(Judge& j) {
@@ -161,6 +172,48 @@ void check_dependencies(Judge& j) {
   }
 }
 
+// The open questions of agents and steps are counted where they block.
+void check_questions_of_all(const State& state, Violations& violations) {
+  PersistentMap<PipelineId, std::uint32_t> open;
+  const auto count = [&](PipelineId id, std::uint64_t entry) {
+    const Pipeline* pipeline = state.pipelines.pipelines.find(id);
+    if (!pipeline || entry == 0 || is_over(*pipeline)) return;
+    if (pipeline->entry == entry) ++open.edit_or_insert(id);
+  };
+  for (const auto& [owner, decision] : state.decisions.open_of) {
+    if (const auto* asker = std::get_if<decision::AskOwner>(&owner)) {
+      count(asker->pipeline, asker->entry);
+    } else if (const auto* work = std::get_if<decision::WorkOwner>(&owner)) {
+      const task::Task* task = state.tasks.tasks.find(work->work);
+      if (task) count(task->begun->pipeline, task->begun->entry);
+    }
+  }
+  for (const auto& [id, pipeline] : state.pipelines.pipelines) {
+    const std::uint32_t* found = open.find(id);
+    if (pipeline.questions != (found ? *found : 0)) {
+      violations.push_back(to_text(id) + ": its questions are miscounted");
+    }
+  }
+}
+
+// Over the number that is kept only until the next tick, or while others wait for those that ended.
+void check_kept(const State& state, Violations& violations) {
+  const Table& table = state.pipelines;
+  for (const auto& [project, count] : table.ended.counts) {
+    if (count <= limits::finished_kept) continue;
+    const bool explained = std::ranges::any_of(
+        table.ended.by_age, [&, of = project](const FinishedKey<PipelineId>& key) {
+          if (key.project != of) return false;
+          const auto at = table.awaited.lower_bound({key.id, {}});
+          const bool awaited = at != table.awaited.end() && (*at).dependency == key.id;
+          const std::optional<Time> forgotten =
+              deadline_of(state.timers, Due{key.id, Timer::Forget});
+          return awaited || (forgotten && *forgotten <= state.now);
+        });
+    if (!explained) violations.emplace_back("pipelines: too many are kept");
+  }
+}
+
 void check_indexes(const State& state, Violations& violations) {
   const Table& table = state.pipelines;
   const auto must = [&](bool truth, const char* words) {
@@ -207,27 +260,20 @@ void check_indexes(const State& state, Violations& violations) {
 
 void check(const State& state, Violations& violations) {
   std::uint64_t open = 0;
-  PersistentMap<definition::SetKey, std::uint64_t> pins;
   for (const auto& [id, pipeline] : state.pipelines.pipelines) {
     Judge judge{state, pipeline, violations};
     judge.must(pipeline.id == id && pipeline.origin, "is not itself");
     check_story(judge);
+    check_questions(judge);
     check_running(judge);
     check_timers_of(judge);
     check_children(judge);
     check_dependencies(judge);
     if (!is_over(pipeline)) ++open;
-    if (!is_over(pipeline) || std::holds_alternative<Failed>(pipeline.state)) {
-      ++pins.edit_or_insert(pipeline.origin->set);
-    }
   }
   if (open != state.pipelines.open) violations.emplace_back("pipelines: the open are miscounted");
-  for (const auto& [key, count] : pins) {
-    const definition::Kept* kept = state.definitions.sets.find(key);
-    if (!kept || kept->pins < count) {
-      violations.push_back("definitions " + key.hash + " are used, and not pinned");
-    }
-  }
+  check_questions_of_all(state, violations);
+  check_kept(state, violations);
   check_indexes(state, violations);
 }
 

@@ -103,6 +103,12 @@ void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome) {
 }
 
 void prepared(Turn& turn, PipelineId id, const Outcome& outcome) {
+  if (outcome.ended == Ended::Unknown) {
+    const Plan plan = plan_of(turn, *find(turn, id));
+    if (plan.pipeline && plan.pipeline->workspace) {
+      return prepare(turn, id, *plan.pipeline->workspace);
+    }
+  }
   keep_workspace(turn, id, outcome);
   if (find(turn, id)->workspace.empty()) {
     return fail_phase(turn, id, {"no workspace: " + strategy::error_of(outcome)});
@@ -114,6 +120,8 @@ void prepared(Turn& turn, PipelineId id, const Outcome& outcome) {
 // Its action is done, and nothing of it runs any more.
 void acted(Turn& turn, PipelineId id) {
   turn.arm(Due{id, Timer::Timeout}, std::nullopt);
+  // What still asks has ended, and will be seen to have.
+  if (is_blocked_by(*find(turn, id), Reason::Decision)) moved(turn, id, move::Unblock{});
   edit(turn, id).course = Guarding{Which::Post, 0, {}, {}};
   watch(turn, id);
 }

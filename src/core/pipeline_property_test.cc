@@ -103,10 +103,12 @@ void fill(Play& play) {
   ways.on_exhaust = any_on_fail();
   play.set.strategies.set("ways", ways);
   definition::Agent fixer;
-  fixer.session = false;
-  fixer.on_exit = definition::DoFail{};
+  fixer.session = maybe();
+  fixer.on_exit = any_of<definition::Response>(
+      {definition::DoFail{}, definition::DoDone{}, definition::DoEscalate{}});
   fixer.on_error = definition::DoFail{};
-  fixer.idle_timeout = 24h;
+  fixer.on_idle = {definition::DoEscalate{}};
+  fixer.idle_timeout = 20s;
   play.set.agents.set("fixer", fixer);
   play.set.semaphores.set("s", semaphore::Config{1, std::nullopt});
   lock::Config short_hold;
@@ -165,12 +167,28 @@ void check_laws(const State& before, const State& after) {
 
 // ── What may happen ──
 
+void say_of_agent(Play& play) {
+  std::vector<WorkId> all;
+  for (const auto& [id, task] : play.state.tasks.tasks) all.push_back(task.attempt);
+  if (all.empty()) return;
+  const WorkId work = *rc::gen::elementOf(all);
+  play.ask(any_of<task::Command>({task::Heartbeat{work},
+                                  task::SessionGone{work, {}},
+                                  task::Report{work, {}, "done"},
+                                  task::Report{work, "no", ""},
+                                  task::Restart{work}}));
+}
+
 void happen(Play& play, bool good) {
   const std::vector<EffectId> effects = play.under_way();
-  const int what = *rc::gen::inRange(0, good ? 3 : 14);
+  const int what = *rc::gen::inRange(0, good ? 3 : 17);
   if (what < 2 || (what < 8 && !effects.empty())) {
     if (!effects.empty()) {
-      play.finish(*rc::gen::elementOf(effects), any_outcome(good));
+      const EffectId effect = *rc::gen::elementOf(effects);
+      const Outcome outcome = any_outcome(good);
+      RC_LOG() << "ends: effect " << effect.sequence << "." << effect.index << " as "
+               << static_cast<int>(outcome.ended) << '\n';
+      play.finish(effect, outcome);
     } else {
       play.pass(5s);
     }
@@ -179,6 +197,7 @@ void happen(Play& play, bool good) {
   const std::vector<PipelineId> ids = all_of(play);
   if (what == 2 || ids.empty()) return play.pass(any_of<Duration>({0s, 5s, 10s}));
   const PipelineId id = *rc::gen::elementOf(ids);
+  RC_LOG() << "does: " << what << " to " << to_text(id) << '\n';
   switch (what) {
     case 8:
       play.ask(Cancel{id});
@@ -198,12 +217,25 @@ void happen(Play& play, bool good) {
     case 12:
       play.try_start("fix", {{"after", maybe() ? to_text(id) : ""}});
       return;
+    case 13:
+      play.ask(decision::Ask{"so?", {}, id});
+      return;
+    case 14:
+      play.ask(lock::ForceRelease{{default_project, "a"}, "ana", "", maybe()});
+      return;
+    case 15:
+      return say_of_agent(play);
     default:
       break;
   }
   if (play.state.decisions.open_of.empty()) return;
   const DecisionId decision = (*play.state.decisions.open_of.begin()).second;
-  play.ask(decision::Resolve{decision, *rc::gen::inRange<std::uint32_t>(0, 5), "so", "ana"});
+  const auto choice = *rc::gen::inRange<std::uint32_t>(0, 5);
+  const bool any_text =
+      play.state.decisions.decisions.find(decision)->cause == decision::Cause::Asked;
+  RC_LOG() << "says: " << choice << " to " << to_text(decision) << '\n';
+  play.ask(any_text ? decision::Resolve{decision, decision::Choice::Text, "so", "ana"}
+                    : decision::Resolve{decision, choice, "so", "ana"});
 }
 
 RC_GTEST_PROP(PipelineProperty, TheLawsHoldWhateverHappens, ()) {
@@ -236,6 +268,16 @@ RC_GTEST_PROP(PipelineProperty, WhatIsCancelledEndsAndLeavesNothing, ()) {
     }
     const std::vector<EffectId> effects = play.under_way();
     for (const EffectId effect : effects) play.finish(effect, exit_code(0));
+    // Whoever asks is gone with what it ran in; what cannot be seen dead is looked at again.
+    const auto open = play.state.decisions.open_of;
+    for (const auto& [owner, id] : open) {
+      const decision::Decision& decision = *play.state.decisions.decisions.find(id);
+      if (decision.cause == decision::Cause::Asked) {
+        play.ask(decision::Resolve{id, decision::Choice::Text, "so", "ana"});
+      } else if (decision.cause == decision::Cause::ProcessUnobserved) {
+        play.ask(decision::Resolve{id, decision::Choice::LookAgain, "", "ana"});
+      }
+    }
     play.pass(0s);
   }
   RC_ASSERT(play.state.pipelines.open == 0u);
@@ -243,7 +285,10 @@ RC_GTEST_PROP(PipelineProperty, WhatIsCancelledEndsAndLeavesNothing, ()) {
   RC_ASSERT(play.state.grants.waiters.empty());
   RC_ASSERT(play.state.semaphores.slots.empty());
   for (const auto& [name, lock] : play.state.locks.locks) RC_ASSERT(!lock::tenure_of(lock));
-  RC_ASSERT(play.state.decisions.open_of.empty());
+  // Nothing of theirs is open; whoever asks (`reeve ask`) waits as long as he likes.
+  for (const auto& [owner, decision] : play.state.decisions.open_of) {
+    RC_ASSERT(std::holds_alternative<decision::AskOwner>(owner));
+  }
   RC_ASSERT(!::testing::Test::HasFailure());
 }
 
@@ -262,6 +307,7 @@ RC_GTEST_PROP(PipelineProperty, WhenEverythingSucceedsEverythingIsDone, ()) {
     }
   }
   play.set.locks.set("a", {});
+  play.set.agents.edit("fixer")->session = false;
   play.load();
   const PipelineId id = play.start();
   for (int i = 0; i < 500 && !is_over(play.of(id)); ++i) {

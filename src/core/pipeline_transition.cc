@@ -39,6 +39,7 @@ struct Mover {
     ++pipeline.entry;
     pipeline.phase_started_at = now;
     pipeline.failure.reset();
+    pipeline.questions = 0;
     pipeline.course = Entering{};
     become(Running{std::move(phase), attempt});
   }

@@ -167,6 +167,7 @@ struct StrategyRun {
   std::string name;
   strategy::Strategy machine;
   std::variant<EffectId, WorkId> running;
+  std::optional<Word> word = {};  // of the shell program that runs
 
   bool operator==(const StrategyRun&) const = default;
 };
@@ -244,6 +245,7 @@ struct Leaving {
   Exit exit;
   std::variant<EffectId, WorkId, Children> still;  // what has yet to be observed to end
   bool asked = false;                              // it could not be seen dead: somebody is asked
+  std::optional<Guarding> guards = {};             // where it was, if a guard is what it failed by
 
   bool operator==(const Leaving&) const = default;
 };
@@ -282,6 +284,7 @@ struct Pipeline {
   Holding holding;
   std::optional<Failure> failure;  // of the phase at hand, while it waits for what comes next
   std::optional<Verdict> verdict;
+  std::uint32_t questions = 0;  // open ones of what runs in this entry: its agent's, its step's
   bool paused = false;
   std::vector<PipelineId> after;
   std::string workspace;

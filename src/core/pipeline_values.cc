@@ -1,3 +1,4 @@
+#include "core/json_object.h"
 #include "core/limits.h"
 #include "core/pipeline_course.h"
 
@@ -7,8 +8,38 @@ bool is_good_value(std::string_view value) {
   return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
 }
 
+namespace {
+
+constexpr int members_within = 4;
+
+bool is_part_of_name(std::string_view text) {
+  const std::vector<std::string> names = placeholders_in("{" + std::string(text) + "}");
+  return names.size() == 1 && names.front() == text && text.find('.') == std::string_view::npos;
+}
+
+void add_members(Variables& to, const std::string& name, const std::string& value, int depth) {
+  if (depth == 0 || !value.starts_with('{')) return;
+  const auto members = json::read_object(value);
+  if (!members) return;
+  for (const json::Member& member : *members) {
+    const bool is_null = !member.is_string && member.value == "null";
+    if (is_null || !is_part_of_name(member.key) || !is_good_value(member.value)) continue;
+    const std::string path = name + "." + member.key;
+    to.emplace_back(path, member.value);
+    if (!member.is_string) add_members(to, path, member.value, depth - 1);
+  }
+}
+
+}  // namespace
+
+Variables with_members(Variables inputs) {
+  Variables result = inputs;
+  for (const auto& [name, value] : inputs) add_members(result, name, value, members_within);
+  return result;
+}
+
 Variables variables_of(const Turn& turn, const Pipeline& pipeline) {
-  Variables result = pipeline.origin->inputs;
+  Variables result = with_members(pipeline.origin->inputs);
   result.emplace_back("id", to_text(pipeline.id));
   result.emplace_back("name", pipeline.origin->name);
   result.emplace_back("phase", phase_of(pipeline));

@@ -40,12 +40,51 @@ TEST(PipelineWorker, TheItemIsCompletedInTheSameInput) {
   EXPECT_EQ(play.item(), queue::ItemState::Completed);
 }
 
+TEST(PipelineWorker, OneThatFailedIsRetriedWithItsItemIfNobodyElseHasThat) {
+  Working play(definition::Fail{});
+  const PipelineId first = play.newest();
+  play.fails();
+  EXPECT_EQ(play.item(), queue::ItemState::Pending);
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{first, false})));
+  EXPECT_EQ(play.item(), queue::ItemState::Processing);
+  EXPECT_TRUE(play.state.workers.workers.find(fixer)->active.contains(first));
+  play.pass(24h);
+  EXPECT_EQ(play.newest(), first) << "there is no room for another";
+  play.succeeds();
+  EXPECT_EQ(play.item(), queue::ItemState::Completed);
+  EXPECT_TRUE(play.state.workers.workers.find(fixer)->active.empty());
+}
+
+TEST(PipelineWorker, ADeadItemComesBackToLifeForIt) {
+  Working play(definition::Fail{});
+  for (int i = 0; i < 20 && play.item() != queue::ItemState::Dead; ++i) {
+    if (!play.under_way().empty()) play.fails();
+    play.pass(10min);
+  }
+  ASSERT_EQ(play.item(), queue::ItemState::Dead);
+  const PipelineId last = play.newest();
+  EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{last, "build", false})));
+  EXPECT_EQ(play.item(), queue::ItemState::Processing);
+  play.succeeds();
+  EXPECT_EQ(play.item(), queue::ItemState::Completed);
+}
+
+TEST(PipelineWorker, AlsoWhenTheWorkerIsGone) {
+  Working play(definition::Fail{});
+  const PipelineId first = play.newest();
+  play.ask(worker::Stop{fixer});
+  play.fails();
+  EXPECT_EQ(play.state.workers.workers.find(fixer), nullptr);
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{first, false})));
+  play.succeeds();
+  EXPECT_EQ(play.item(), queue::ItemState::Completed);
+}
+
 TEST(PipelineWorker, OneThatFailedIsNotRetriedBehindItsItemsBack) {
   Working play(definition::Fail{});
   const PipelineId first = play.newest();
   play.fails();
   EXPECT_EQ(play.item(), queue::ItemState::Pending);
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{first, true})));
   play.pass(5min);
   EXPECT_NE(play.newest(), first);
   EXPECT_TRUE(is<Refused>(play.ask(Retry{first, true})));
@@ -71,6 +110,38 @@ TEST(PipelineWorker, CancelledItGivesTheItemBack) {
   EXPECT_EQ(play.item(), queue::ItemState::Processing);
   play.finish(step, exit_code(143));
   EXPECT_EQ(play.item(), queue::ItemState::Pending);
+}
+
+// ── Into the item ──
+
+TEST(PipelineWorker, ANameWithADotReachesIntoTheItem) {
+  definition::Phase build = shell("build");
+  build.env = {{"ID", "{bug.id}"}, {"WHO", "{bug.by.name}"}};
+  definition::Pipeline fix = in_phases({build});
+  fix.inputs = {"bug", "branch"};
+  fix.defaults = {{"branch", "fix/{bug.id}"}};
+  Play play(fix);
+  const std::string bug = R"({"id": 42, "by": {"name": "ana"}, "none": null, "Bad": 1, "s": "{}"})";
+  const PipelineId id = play.start("fix", {{"bug", bug}});
+  const Variables environment = play.step_shell().environment;
+  EXPECT_EQ(environment[1], (std::pair<std::string, std::string>{"ID", "42"}));
+  EXPECT_EQ(environment[2], (std::pair<std::string, std::string>{"WHO", "ana"}));
+  EXPECT_EQ(play.of(id).origin->inputs.back().second, "fix/42");
+  for (const auto& [name, value] : play.step_shell().variables) {
+    EXPECT_NE(name, "bug.none");
+    EXPECT_NE(name, "bug.Bad") << "no placeholder can be called like this";
+  }
+}
+
+TEST(PipelineWorker, WhatTheItemDoesNotSayIsAnUnknownName) {
+  definition::Phase build = shell("build");
+  build.env = {{"ID", "{bug.id}"}};
+  build.on_fail = definition::Fail{};
+  definition::Pipeline fix = in_phases({build});
+  fix.inputs = {"bug"};
+  Play play(fix);
+  const PipelineId id = play.start("fix", {{"bug", R"({"no": 42})"}});
+  EXPECT_EQ(play.state_of(id), (Status{Failed{"build", 1, "unknown name {bug.id}", true}}));
 }
 
 }  // namespace

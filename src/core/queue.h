@@ -693,6 +693,9 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn,
                                            const QueueName& queue,
                                            const Holder& holder);
 
+// Takes this item once more, for the pipeline that had it; not if somebody has it, or it is done.
+std::optional<TakenItem> take_again_for_pipeline(Turn& turn, ItemId item, const Holder& holder);
+
 // Carries a dead item to its dead-letter queue, which is made if need be.
 void move_to(Turn& turn, ItemId item, const QueueName& to);
 

@@ -240,6 +240,26 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn,
   return claim(turn, ItemId(first->item), holder, {}, std::nullopt);
 }
 
+std::optional<TakenItem> take_again_for_pipeline(Turn& turn, ItemId id, const Holder& holder) {
+  settle(turn);
+  const Item* item = turn.state().queues.items.find(id);
+  if (!item) return std::nullopt;
+  switch (item->state) {
+    case ItemState::Pending:
+      break;
+    case ItemState::Processing:
+    case ItemState::Completed:
+      return std::nullopt;
+    case ItemState::Dead:
+      rearrange(turn, id, [](Item& dead) {
+        make_pending(dead, std::nullopt);
+        dead.attempts = 0;
+      });
+      break;
+  }
+  return claim(turn, id, holder, {}, std::nullopt);
+}
+
 void serve(Turn& turn, QueueNo no, Time when) {
   while (!get(turn, no).paused && first_ready(turn, no)) {
     const std::optional<WaiterId> waiter = first_in_line(turn, no);

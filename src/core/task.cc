@@ -2,6 +2,7 @@
 
 #include "base/match.h"
 #include "core/decision.h"
+#include "core/interpolate.h"
 #include "core/names.h"
 #include "core/pipeline.h"
 #include "core/task_step.h"
@@ -75,19 +76,21 @@ decision::Question question_about(const Task& task, decision::Cause cause) {
 }
 
 // Somebody else can only be told when everything of ours is written.
-void report(Turn& turn, WorkId id, const Outcome& last) {
+void report(Turn& turn, WorkId id) {
   turn.change().tasks.tasks.edit(id)->over_at = turn.now();
   const Task task = *find_task(turn, id);
   const Begin& begin = *task.begun;
+  turn.change().tasks.tasks.edit(id)->last = {};
   add(turn.change().tasks.ended, {begin.project, turn.now(), id});
   forget_overdue(turn, begin.project);
   if (begin.pipeline) {
-    pipeline::agent_ended(turn, begin.pipeline, begin.entry, id, outcome_of(task, last));
+    pipeline::agent_ended(
+        turn, begin.pipeline, begin.entry, id, outcome_of(task), was_told_to_fail(task));
   }
 }
 
 // Carries a step out. A restart whose old body is gone goes on at once with the next attempt.
-void carry_out(Turn& turn, Next step, const Outcome& last = {}) {
+void carry_out(Turn& turn, Next step) {
   const WorkId id = step.next.id;
   const Task* before = find_task(turn, id);
   if (before && *before == step.next && step.effects.empty() && step.outcome == Said{}) return;
@@ -105,7 +108,7 @@ void carry_out(Turn& turn, Next step, const Outcome& last = {}) {
     turn.change().tasks.attempts.set(attempt, {id, step.next.attempt});
     return carry_out(turn, spawn(std::move(step.next), attempt, turn.now()));
   }
-  if (!was_over && is_over(step.next)) report(turn, id, last);
+  if (!was_over && is_over(step.next)) report(turn, id);
 }
 
 // What is due comes before what is new.
@@ -150,20 +153,53 @@ reeve::Reply by_hand(Turn& turn, WorkId work, Verb verb) {
 
 // ── Commands ──
 
+// An agent by itself, its texts filled in as those of a phase are.
+std::variant<Begin, Refused> begun_by(const Turn& turn,
+                                      const Run& command,
+                                      const definition::Set& set,
+                                      const definition::Agent& agent) {
+  Begin begun;
+  begun.project = turn.project();
+  begun.name = command.agent;
+  begun.agent = agent;
+  begun.variables = command.variables;
+  begun.environment = command.environment;
+  begun.workspace = command.workspace.empty() ? set.root : command.workspace;
+  begun.variables.emplace_back("id", to_text(WorkId{turn.state().last_number + 1}));
+  begun.variables.emplace_back("name", command.agent);
+  begun.variables.emplace_back("workspace", begun.workspace);
+  if (const auto* project = turn.state().projects.projects.find(turn.project())) {
+    begun.variables.emplace_back("project", project->name);
+    begun.environment.emplace_back("REEVE_PROJECT", project->name);
+  }
+  std::optional<std::string> unknown;
+  const auto fill = [&](std::string& text) {
+    auto filled = interpolate(text, begun.variables);
+    if (const UnknownName* name = std::get_if<UnknownName>(&filled)) {
+      if (!unknown) unknown = name->name;
+    } else {
+      text = std::get<std::string>(std::move(filled));
+    }
+  };
+  fill(begun.agent.cwd);
+  fill(begun.agent.prompt_file);
+  for (auto& [name, value] : begun.agent.env) fill(value);
+  begun.prompt = command.prompt.empty() ? agent.prompt : command.prompt;
+  fill(begun.prompt);
+  if (unknown) return Refused{Why::BadValue, *unknown};
+  if (!begun.agent.cwd.empty()) begun.workspace = begun.agent.cwd;
+  return begun;
+}
+
 reeve::Reply run(Turn& turn, const Run& command) {
   if (!is_good_name(command.agent)) return refused(Why::BadName, command.agent);
   if (command.prompt.size() > limits::text_bytes) return refused(Why::OverLimit, "prompt");
   const definition::Set* set = definition::current(turn.state().definitions, turn.project());
   const definition::Agent* agent = set ? set->agents.find(command.agent) : nullptr;
   if (!agent) return refused(Why::NotFound, command.agent);
-  Begin begun;
-  begun.project = turn.project();
-  begun.name = command.agent;
-  begun.agent = *agent;
-  begun.prompt = command.prompt.empty() ? agent->prompt : command.prompt;
-  begun.workspace = command.workspace.empty() ? set->root : command.workspace;
-  begun.variables = command.variables;
-  return {Reply{Begun{begin(turn, begun)}}};
+  const auto begun = begun_by(turn, command, *set, *agent);
+  if (const Refused* refusal = std::get_if<Refused>(&begun)) return {*refusal};
+  return {Reply{Begun{begin(turn, std::get<Begin>(begun))}}};
 }
 
 reeve::Reply beat(Turn& turn, const Heartbeat& command) {
@@ -188,7 +224,7 @@ reeve::Reply session_gone(Turn& turn, const SessionGone& command) {
   const Task* task = settled(turn, command.work);
   if (!task) return refused(Why::NotFound, to_text(command.work));
   if (task->attempt != command.work) return {Reply{Superseded{task->attempt}}};
-  carry_out(turn, gone(*task, turn.now()));
+  carry_out(turn, gone(*task, command.outcome, turn.now()));
   return {Ok{}};
 }
 
@@ -271,11 +307,11 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   if (!task || task->attempt != to.attempt) return;
   switch (to.part) {
     case Part::Spawn:
-      if (task->run == effect) carry_out(turn, spawned(*task, outcome, turn.now()), outcome);
+      if (task->run == effect) carry_out(turn, spawned(*task, outcome, turn.now()));
       return;
     case Part::Kill:
       if (task->kill != effect) return;
-      return carry_out(turn, killed(*task, outcome.ended == Ended::Done, turn.now()), outcome);
+      return carry_out(turn, killed(*task, outcome, turn.now()));
     case Part::Nudge:
     case Part::Send:
       if (outcome.ended == Ended::Done || std::holds_alternative<Done>(task->state)) return;
@@ -288,7 +324,21 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
 }
 
 void decided(Turn& turn, WorkId work, const decision::Answer& word) {
-  if (const Task* task = settled(turn, work)) carry_out(turn, answer(*task, word, turn.now()));
+  const Task* task = settled(turn, work);
+  if (!task) return;
+  const PipelineId pipeline = task->begun->pipeline;
+  const EffectId run = task->run;
+  const bool released =
+      task->body == Body::Unseen && word.choice == decision::Choice::ReleaseAnyway;
+  // To cancel what works for a pipeline is to cancel that.
+  if (pipeline && word.choice == decision::Choice::Cancel) {
+    pipeline::cancel(turn, pipeline);
+    task = find_task(turn, work);
+    if (!task) return;
+  }
+  // Nobody waits for a run any more that cannot be seen to end.
+  if (released && turn.state().outbox.contains(run)) turn.change().outbox.erase(run);
+  carry_out(turn, answer(*task, word, turn.now()));
 }
 
 WorkId begin(Turn& turn, const Begin& begin) {
@@ -301,6 +351,10 @@ WorkId begin(Turn& turn, const Begin& begin) {
 void cancel(Turn& turn, WorkId work) {
   if (const Task* task = settled(turn, work))
     carry_out(turn, finish(*task, Cancelled{}, turn.now()));
+}
+
+void progressed(Turn& turn, WorkId work) {
+  if (const Task* task = settled(turn, work)) carry_out(turn, progress(*task, turn.now()));
 }
 
 EventName name_of(const Event& event) {

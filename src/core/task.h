@@ -9,6 +9,7 @@
 #include "core/definition.h"
 #include "core/finished.h"
 #include "core/id.h"
+#include "core/outcome.h"
 
 #include <compare>
 #include <cstdint>
@@ -43,7 +44,6 @@
 namespace reeve {
 class Turn;
 struct EventName;
-struct Outcome;
 struct Reply;
 }  // namespace reeve
 
@@ -98,7 +98,7 @@ struct Success {
   bool operator==(const Success&) const = default;
 };
 
-enum class How : std::uint8_t { Error, TimedOut, Unknown };
+enum class How : std::uint8_t { Error, TimedOut, Unknown, Told };  // Told: a person said so
 
 struct Failed {
   std::string error;
@@ -147,6 +147,8 @@ struct Task {
   std::optional<Time> checkpoint_at = {};
   bool checkpointing = false;
   std::uint64_t messages = 0;        // sent by hand, for their ids
+  std::string word = {};             // what a person said with `restart`, for the next attempt
+  Outcome last = {};                 // what the body said that is gone, until that was reported
   std::optional<Time> over_at = {};  // when its end was reported
 
   bool operator==(const Task&) const = default;
@@ -187,6 +189,7 @@ struct Run {
   std::string prompt;  // empty: the definition's
   std::string workspace;
   definition::Map variables;
+  definition::Map environment = {};  // of the caller, by the allow-list
 
   bool operator==(const Run&) const = default;
 };
@@ -206,9 +209,10 @@ struct Observed {
   bool operator==(const Observed&) const = default;
 };
 
-// Nothing of its session is left.
+// Nothing of its session is left. `outcome`: what it published, and said last.
 struct SessionGone {
   WorkId work;
+  Outcome outcome = {};
 
   bool operator==(const SessionGone&) const = default;
 };
@@ -384,6 +388,9 @@ void decided(Turn& turn, WorkId work, const decision::Answer& answer);
 
 WorkId begin(Turn& turn, const Begin& begin);
 void cancel(Turn& turn, WorkId work);
+
+// A checkpoint was made of what it works on.
+void progressed(Turn& turn, WorkId work);
 
 EventName name_of(const Event& event);
 

@@ -72,12 +72,13 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
       break;
     case Choice::Restart:
       if (is_at_work(next)) begin_again(hand, true);
+      if (is_pending(next)) next.word = answer.text;
       break;
     case Choice::Done:
       end(hand, Success{answer.text});
       break;
     case Choice::Fail:
-      end(hand, Failed{answer.text.empty() ? "failed by hand" : answer.text});
+      end(hand, Failed{answer.text.empty() ? "failed by hand" : answer.text, How::Told});
       break;
     case Choice::Cancel:
       end(hand, Cancelled{});
@@ -114,7 +115,14 @@ Next checkpointed(Task task) {
 
 bool is_over(const Task& task) { return is_done(task) && task.body == Body::None; }
 
-Outcome outcome_of(const Task& task, const Outcome& last) {
+bool was_told_to_fail(const Task& task) {
+  const Done* done = std::get_if<Done>(&task.state);
+  const Failed* failed = done ? std::get_if<Failed>(&done->result) : nullptr;
+  return failed && failed->how == How::Told;
+}
+
+Outcome outcome_of(const Task& task) {
+  const Outcome& last = task.last;
   Outcome outcome;
   outcome.output = last.output;
   outcome.values = last.values;

@@ -123,7 +123,6 @@ void live(Hand& hand, Time when) {
   if (when < task.last_sign) return;
   task.overdue_since.reset();
   task.last_sign = when;
-  task.cooldown_until = std::min(task.cooldown_until, when);
 }
 
 // ── Responses ──

@@ -98,7 +98,7 @@ TEST(Task, OnExitDecidesWhatAnExitMeans) {
     Begin begin = fixer();
     begin.agent.on_exit = response;
     Drive drive(begin);
-    return drive.take(gone(drive.task, at(1s))).last;
+    return drive.take(gone(drive.task, {}, at(1s))).last;
   };
   EXPECT_EQ(exit_with_response(DoDone{}), "Success complete (None)");
   EXPECT_EQ(exit_with_response(DoFail{}), "Failed failed (None)");
@@ -141,7 +141,7 @@ TEST(Task, WhoeverIsGoneIsNoLongerAskedAboutItsPermission) {
   Drive drive;
   drive.see(Doing::WaitingPermission, 1s);
 
-  EXPECT_EQ(drive.take(gone(drive.task, at(2s))).last, "Stuck(dead) stuck ask (None)");
+  EXPECT_EQ(drive.take(gone(drive.task, {}, at(2s))).last, "Stuck(dead) stuck ask (None)");
   EXPECT_EQ(*drive.step.outcome.ask, decision::Cause::AgentStuck);
 }
 
@@ -198,11 +198,11 @@ Next happen(const Task& task, int what, Time now) {
     case 7:
       return see(Doing::Exited);
     case 8:
-      return gone(task, now);
+      return gone(task, {}, now);
     case 9:
-      return killed(task, true, now);
+      return killed(task, {}, now);
     case 10:
-      return killed(task, false, now);
+      return killed(task, unseen_dead(), now);
     case 11:
       return spawned(task, {}, now);
     case 12:

@@ -165,6 +165,7 @@ Next spawn(Task task, WorkId attempt, Time now) {
   next.seen = {};
   next.cooldown_until = next.responded_at = Time::min();
   next.checkpointing = false;
+  next.last = {};
   next.body = Body::Starting;
   std::optional<Duration> timeout;
   if (!begin.agent.session) {
@@ -174,15 +175,22 @@ Next spawn(Task task, WorkId attempt, Time now) {
       timeout = std::max(end - now, Duration{1});
     }
   }
+  // What a person said with the restart: to a session when it is there, else with the prompt.
+  std::string prompt = begin.prompt;
+  if (!begin.agent.session && !next.word.empty()) {
+    prompt += (prompt.empty() ? "" : "\n\n") + std::exchange(next.word, {});
+  }
   hand.start(Spawn{attempt,
                    begin.name,
                    begin.agent.command,
-                   begin.prompt,
+                   std::move(prompt),
                    begin.workspace,
                    begin.variables,
                    begin.agent.session,
                    timeout,
-                   environment_of(begin)},
+                   environment_of(begin),
+                   begin.agent.kind,
+                   begin.agent.prompt_file},
              Part::Spawn);
   if (!begin.agent.session) get_going(hand);
   return std::move(hand).finish();
@@ -196,6 +204,7 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
     if (next.body == Body::None) return std::move(hand).finish();
     if (next.body == Body::Unseen) hand.said.retire = true;
     next.body = Body::None;
+    next.last = outcome;
     if (is_at_work(next)) end(hand, result_of(outcome));
     return std::move(hand).finish();
   }
@@ -203,6 +212,10 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
   switch (outcome.ended) {
     case reeve::Ended::Done:
       get_going(hand);
+      if (!next.word.empty()) {
+        const std::string id = to_text(next.attempt) + "." + std::to_string(++next.messages);
+        hand.start(Send{next.attempt, id, std::exchange(next.word, {})}, Part::Send);
+      }
       break;
     case reeve::Ended::Failed:
       next.body = Body::None;
@@ -240,6 +253,8 @@ Next observe(Task task, const agent::AgentState& news, bool progress, Time lease
   next.seen = seen;
   switch (agent::sign_of(seen.doing)) {
     case Sign::Life:
+      // Only one that is seen to work is no longer kept from it: any process can beat.
+      next.cooldown_until = std::min(next.cooldown_until, seen.observed_at);
       show_life(hand, seen.observed_at);
       break;
     case Sign::Question:
@@ -266,10 +281,17 @@ Next observe(Task task, const agent::AgentState& news, bool progress, Time lease
   return std::move(hand).finish();
 }
 
-Next gone(Task task, Time now) {
+Next progress(Task task, Time now) {
+  Hand hand{std::move(task), now};
+  if (is_there(hand.task)) show_progress(hand, now);
+  return std::move(hand).finish();
+}
+
+Next gone(Task task, const Outcome& last, Time now) {
   Hand hand{std::move(task), now};
   Task& next = hand.task;
   if (next.body == Body::None || !agent_of(next).session) return std::move(hand).finish();
+  next.last = last;
   // It came and went before anybody heard that it came.
   if (is_pending(next) && next.body == Body::Starting) get_going(hand);
   if (next.body == Body::Unseen) hand.said.retire = true;
@@ -282,9 +304,16 @@ Next gone(Task task, Time now) {
   return std::move(hand).finish();
 }
 
-Next killed(Task task, bool observed, Time now) {
+Next killed(Task task, const Outcome& outcome, Time now) {
   Hand hand{std::move(task), now};
   if (hand.task.body != Body::Ending) return std::move(hand).finish();
+  if (outcome.ended == reeve::Ended::Unknown) {
+    hand.task.body = Body::Live;
+    end_body(hand);
+    return std::move(hand).finish();
+  }
+  const bool observed = outcome.ended == reeve::Ended::Done;
+  if (observed) hand.task.last = outcome;
   hand.task.body = observed ? Body::None : Body::Unseen;
   if (!observed) hand.said.ask = decision::Cause::ProcessUnobserved;
   return std::move(hand).finish();

@@ -47,11 +47,15 @@ Next spawned(Task task, const Outcome& outcome, Time now);
 Next heartbeat(Task task, Time now);
 Next observe(Task task, const agent::AgentState& seen, bool progress, Time leases_from, Time now);
 
-// Proof that nothing of its session is left.
-Next gone(Task task, Time now);
+// A checkpoint was made of what it works on.
+Next progress(Task task, Time now);
 
-// The outcome of the kill: whether the end of its body was observed.
-Next killed(Task task, bool observed, Time now);
+// Proof that nothing of its session is left, and what it said last.
+Next gone(Task task, const Outcome& last, Time now);
+
+// The outcome of the kill: whether the end of its body was observed. If nobody knows, it is done
+// again.
+Next killed(Task task, const Outcome& outcome, Time now);
 
 // Time has passed.
 Next look(Task task, Time leases_from, Time now);
@@ -74,7 +78,10 @@ Next checkpointed(Task task);
 // Over, and the end of its body was observed.
 bool is_over(const Task& task);
 
-// What whoever began it is told. `last` is the outcome that ended its body.
-Outcome outcome_of(const Task& task, const Outcome& last);
+// A person said `fail`.
+bool was_told_to_fail(const Task& task);
+
+// What whoever began it is told.
+Outcome outcome_of(const Task& task);
 
 }  // namespace reeve::task

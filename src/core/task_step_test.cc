@@ -31,7 +31,9 @@ TEST(Task, ASpawnCarriesTheAttemptAndAllThatTheAgentNeeds) {
                                      {{"BUG", "42"}},
                                      true,
                                      std::nullopt,
-                                     {{"PATH", "/bin"}, {"ROLE", "fixer"}}},
+                                     {{"PATH", "/bin"}, {"ROLE", "fixer"}},
+                                     "generic",
+                                     ""},
                                Address{work, work, Part::Spawn}}}}));
   EXPECT_EQ(told(make(work, begin), step), "Spawn (Starting)");
 }
@@ -208,7 +210,7 @@ TEST(Task, TheNextRunToCompletionGetsTheTimeThatIsLeft) {
   begin.agent.timeout = 10min;
   Drive drive(begin);
   drive.take(restart(drive.task, at(4min)));
-  drive.take(killed(drive.task, true, at(4min)));
+  drive.take(killed(drive.task, {}, at(4min)));
   drive.take(spawn(drive.task, {2}, at(4min)));
 
   EXPECT_EQ(std::get<Spawn>(std::get<Outgoing>(drive.step.effects[0].value).what).timeout, 6min);
@@ -226,7 +228,7 @@ TEST(Task, ACheckpointIsRunAsOftenAsAskedAndNeverTwiceAtATime) {
   EXPECT_EQ(drive.look_at(20min), "-");  // the first one is still at it
   drive.take(checkpointed(drive.task));
   EXPECT_EQ(drive.look_at(30min), "Shell");
-  drive.take(gone(drive.task, at(31min)));
+  drive.take(gone(drive.task, {}, at(31min)));
   drive.take(checkpointed(drive.task));
   EXPECT_EQ(drive.look_at(1h), "-");
 }
@@ -239,23 +241,27 @@ TEST(Task, WhoeverBeganItIsToldTheResultAndWhatWasPublished) {
   last.values = {{"pr", "17"}};
   last.exit_code = 143;
 
-  const Outcome success = outcome_of(finish(running(), Success{}, start).next, last);
+  const Outcome success = outcome_of(with_last(finish(running(), Success{}, start).next, last));
   EXPECT_EQ(success.ended, Ended::Done);
   EXPECT_EQ(success.exit_code, 0);
   EXPECT_EQ(success.output, "tail");
   EXPECT_EQ(success.values, last.values);
-  EXPECT_EQ(outcome_of(finish(running(), Success{"said"}, start).next, last).output, "said");
+  EXPECT_EQ(outcome_of(with_last(finish(running(), Success{"said"}, start).next, last)).output,
+            "said");
 
-  const Outcome late =
-      outcome_of(finish(running(), Failed{"timed out", How::TimedOut}, start).next, last);
+  const Outcome late = outcome_of(
+      with_last(finish(running(), Failed{"timed out", How::TimedOut}, start).next, last));
   EXPECT_EQ(late.ended, Ended::Failed);
   EXPECT_TRUE(late.timed_out);
   EXPECT_EQ(late.error, "timed out");
   EXPECT_EQ(late.exit_code, std::nullopt);  // that of the killed session says nothing
-  EXPECT_EQ(outcome_of(finish(running(resolver()), Failed{}, start).next, last).exit_code, 143);
-  EXPECT_EQ(outcome_of(finish(running(), Failed{"?", How::Unknown}, start).next, last).ended,
-            Ended::Unknown);
-  const Outcome cancelled = outcome_of(finish(running(), Cancelled{}, start).next, last);
+  EXPECT_EQ(
+      outcome_of(with_last(finish(running(resolver()), Failed{}, start).next, last)).exit_code,
+      143);
+  EXPECT_EQ(
+      outcome_of(with_last(finish(running(), Failed{"?", How::Unknown}, start).next, last)).ended,
+      Ended::Unknown);
+  const Outcome cancelled = outcome_of(with_last(finish(running(), Cancelled{}, start).next, last));
   EXPECT_EQ(cancelled.ended, Ended::Failed);
   EXPECT_EQ(cancelled.error, "cancelled");
 }

@@ -34,15 +34,15 @@ std::vector<Column> states() {
   const Task overdue = look(live, start, start + 4min).next;
   const Task errored =
       observe(live, seen(agent::Doing::Errored, start + 1min), false, start, start + 1min).next;
-  const Task over = killed(finish(live, Success{}, start).next, true, start).next;
-  const Task unseen = killed(finish(live, Success{}, start).next, false, start).next;
+  const Task over = killed(finish(live, Success{}, start).next, {}, start).next;
+  const Task unseen = killed(finish(live, Success{}, start).next, unseen_dead(), start).next;
   return {{"starting", starting(watched())},
           {"restarting", restart(live, start).next},
           {"running", live},
           {"idle", look(overdue, start, start + 4min + 5s).next},
           {"no progress", no_progress},
           {"errored", errored},
-          {"dead", gone(live, start + 1min).next},
+          {"dead", gone(live, {}, start + 1min).next},
           {"ending", finish(live, Success{}, start).next},
           {"unseen", unseen},
           {"over", over}};
@@ -112,7 +112,7 @@ std::vector<Row> table() {
         {"errored", "Stuck(dead) stuck"}}},
       {"unknown", [](Task t) { return see(t, Doing::Unknown); }, {}},
       {"gone",
-       [](Task t) { return gone(t, late); },
+       [](Task t) { return gone(t, {}, late); },
        {{"starting", "Stuck(dead) started stuck ask (None)"},
         {"restarting", "(None)"},
         {"running", "Stuck(dead) stuck ask (None)"},
@@ -122,10 +122,10 @@ std::vector<Row> table() {
         {"ending", "(None)"},
         {"unseen", "(None)"}}},
       {"killed",
-       [](Task t) { return killed(t, true, late); },
+       [](Task t) { return killed(t, {}, late); },
        {{"restarting", "(None)"}, {"ending", "(None)"}}},
       {"kill failed",
-       [](Task t) { return killed(t, false, late); },
+       [](Task t) { return killed(t, unseen_dead(), late); },
        {{"restarting", "ask (Unseen)"}, {"ending", "ask (Unseen)"}}},
       {"tick",
        [](Task t) { return look(t, start, late); },

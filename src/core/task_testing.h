@@ -61,6 +61,14 @@ inline Outcome exit_with(int code, std::string output = {}) {
   return outcome;
 }
 
+// Of a kill: it was done, and the end was not observed.
+inline Outcome unseen_dead() { return ended(reeve::Ended::Failed); }
+
+inline Task with_last(Task task, Outcome last) {
+  task.last = std::move(last);
+  return task;
+}
+
 inline agent::AgentState seen(agent::Doing doing, Time when, std::string detail = {}) {
   return {doing, agent::Source::Log, when, {}, std::move(detail)};
 }
@@ -144,7 +152,7 @@ struct Drive {
   }
   // The old body is gone, the next attempt is there.
   void come_back() {
-    take(killed(task, true, now));
+    take(killed(task, {}, now));
     take(spawn(task, WorkId{task.attempt.value + 1}, now));
     take(spawned(task, {}, now));
   }

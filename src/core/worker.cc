@@ -291,6 +291,8 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   const Time next = next_poll(turn, *worker);
   Worker& asked = edit(turn, to.worker);
   asked.polling.reset();
+  // Nobody knows what it said: it is asked again.
+  if (outcome.ended == Ended::Unknown) return poll(turn, to.worker);
   asked.poll_at = next;
   if (outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0) {
     push_all(turn, queue, outcome);
@@ -327,6 +329,17 @@ void pipeline_ended(Turn& turn,
   edit(turn, by.worker).active.erase(pipeline);
   fill(turn, by.worker);
   forget_if_done(turn, by.worker);
+}
+
+std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId pipeline) {
+  const std::optional<queue::TakenItem> item =
+      queue::take_again_for_pipeline(turn, by.item, holder_for(turn, by.worker));
+  if (!item) return std::nullopt;
+  if (Worker* worker = turn.change().workers.workers.edit(by.worker)) {
+    worker->active.insert(pipeline);
+    worker->idle = false;
+  }
+  return item->claim;
 }
 
 void queue_ready(Turn& turn, const QueueName& queue) {

@@ -203,6 +203,10 @@ void pipeline_ended(Turn& turn,
                     PipelineId pipeline,
                     pipeline::Ending ending,
                     const std::string& error);
+
+// One that had failed goes on: it is to have its item again, if nobody else has. The claim it has
+// from now on, or nothing.
+std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId pipeline);
 void wake(Turn& turn, const WorkerName& name);
 
 // The queue has an item that can be taken: its workers with room are woken, later in this step.

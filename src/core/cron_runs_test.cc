@@ -1,0 +1,115 @@
+#include "core/heard_testing.h"
+#include "core/pipeline_testing.h"
+
+#include <gtest/gtest.h>
+
+// What a cron has started: which runbook it goes by, and a run that is tried again.
+namespace reeve::cron {
+namespace {
+
+using namespace reeve::pipeline::testing;
+
+const CronName nightly{default_project, "nightly"};
+
+struct Runs : Play {
+  Runs() {
+    definition::Phase prune = shell("prune");
+    prune.on_fail = definition::Fail{};
+    set.pipelines.set("cleanup", in_phases({prune}));
+    load();
+  }
+
+  Plan plan(Overlap overlap, Duration interval = 1h) const {
+    return {{default_project, set.hash},
+            Boxed<Definition>(Definition{Interval{interval},
+                                         {},
+                                         overlap,
+                                         CatchUp::Latest,
+                                         24h,
+                                         cron::RunPipeline{"cleanup", {}}}),
+            {{"HOME", "/root"}}};
+  }
+  const Cron& cron() const { return *state.crons.crons.find(nightly); }
+  std::size_t sets() const { return state.definitions.sets.size(); }
+};
+
+TEST(CronRuns, WhatIsBufferedKeepsTheRunbookItWillRunBy) {
+  Runs world;
+  const Plan plan = world.plan(Overlap::BufferOne);
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
+  EXPECT_TRUE(is<Buffered>(world.ask(RunNow{nightly, plan})));
+  world.set.pipelines.set("other", in_phases({shell("other")}));
+  world.load();
+  EXPECT_EQ(world.sets(), 2u);
+
+  world.succeeds();
+  EXPECT_EQ(world.step_shell().text, "run prune") << "the buffered run";
+  EXPECT_EQ(world.count("cron:refused"), 0u);
+  world.succeeds();
+  EXPECT_EQ(world.sets(), 1u) << "nothing is left to run by the old one";
+  EXPECT_EQ(world.cron().pinned, std::nullopt);
+}
+
+TEST(CronRuns, OneThatIsDisabledLetsItsRunbookGoWhenTheLastRunEnded) {
+  Runs world;
+  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.pass(1h);
+  world.load();
+  world.ask(Disable{nightly});
+  EXPECT_EQ(world.sets(), 2u);
+  world.succeeds();
+  EXPECT_EQ(world.sets(), 1u);
+}
+
+TEST(CronRuns, EnabledByAnotherRunbookItLetsTheOldOneGo) {
+  Runs world;
+  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.load();
+  EXPECT_EQ(world.sets(), 2u);
+  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  EXPECT_EQ(world.sets(), 1u);
+}
+
+TEST(CronRuns, APipelineThatIsTriedAgainIsOneOfItsRuns) {
+  Runs world;
+  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.pass(1h);
+  const PipelineId first = (*world.state.pipelines.pipelines.last()).first;
+  world.fails();
+  EXPECT_TRUE(world.cron().running.empty());
+
+  world.ask(pipeline::Retry{first, false});
+  EXPECT_TRUE(world.cron().running.contains(cron::Run{first}));
+  world.forget();
+  world.pass(1h);
+  EXPECT_EQ(world.count("cron:skipped"), 1u);
+  EXPECT_EQ(world.count("cron:fired"), 0u);
+  world.succeeds();
+  EXPECT_TRUE(world.cron().running.empty());
+  EXPECT_EQ(world.count("cron:ended"), 1u);
+}
+
+TEST(CronRuns, AHookRunsInItsProject) {
+  Runs world;
+  world.set.hooks = {{"ci:green", "echo green"}};
+  world.load();
+  world.ask(EmitCustom{"ci:green", {}});
+  EXPECT_EQ(world.step_shell().environment, (Variables{{"REEVE_PROJECT", "default"}}));
+}
+
+TEST(CronRuns, TheKillOfARunOfWhichNobodyKnowsIsDoneAgain) {
+  Runs world;
+  Plan plan = world.plan(Overlap::CancelOther);
+  plan.definition.edit().run = cron::RunShell{"prune", {}};
+  world.ask(Enable{nightly, plan});
+  world.pass(2h);
+  const std::vector<EffectId> kills = world.all_under_way<Kill>();
+  ASSERT_EQ(kills.size(), 1u);
+  const Kill kill = world.under_way_as<Kill>(kills.front());
+  world.finish(kills.front(), unknown());
+  ASSERT_EQ(world.all_under_way<Kill>().size(), 1u);
+  EXPECT_EQ(world.under_way_as<Kill>(world.all_under_way<Kill>().front()), kill);
+}
+
+}  // namespace
+}  // namespace reeve::cron

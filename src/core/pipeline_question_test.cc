@@ -1,0 +1,221 @@
+#include "core/pipeline_testing.h"
+
+#include <gtest/gtest.h>
+
+// What runs in a phase asks somebody: an agent, or a step with `reeve ask`. The pipeline is blocked
+// meanwhile and keeps what it holds; the answer reaches it.
+namespace reeve::pipeline {
+namespace {
+
+using namespace reeve::pipeline::testing;
+using decision::Choice;
+
+const LockName main_lock{default_project, "main"};
+
+// A phase by an agent in a session, which is there, and asks after three minutes of silence.
+struct Asking : Play {
+  PipelineId id;
+
+  explicit Asking(definition::Action action = definition::RunAgent{"fixer"}) {
+    definition::Phase work = phase("work", std::move(action));
+    work.retry = {2, 30s};
+    work.locks = {"main"};
+    definition::Pipeline fix = in_phases({work, shell("merge")});
+    fix.on_fail = definition::Fail{};
+    set.pipelines.set("fix", fix);
+    definition::Agent fixer;
+    fixer.prompt = "Fix it.";
+    fixer.on_idle = {definition::DoEscalate{}};
+    fixer.on_exit = definition::DoEscalate{};
+    set.agents.set("fixer", fixer);
+    definition::Approach approach;
+    approach.name = "resolve";
+    approach.action = definition::RunAgent{"fixer"};
+    definition::Approach second = approach;
+    second.name = "by hand";
+    set.strategies.set("ways", definition::Strategy{"", {approach, second}, definition::Fail{}});
+    id = start();
+    finish(under_way().front());
+  }
+
+  void falls_silent() { pass(3min + 1ms + limits::second_look); }
+  Status blocked() const { return Blocked{Reason::Decision, "work", 1, stamp.now}; }
+  bool holds_main() const {
+    const lock::Lock* lock = state.locks.locks.find(main_lock);
+    return lock && lock::tenure_of(*lock) && lock::tenure_of(*lock)->holder.name == to_text(id);
+  }
+  WorkId work() const { return (*state.tasks.tasks.begin()).first; }
+};
+
+TEST(PipelineQuestion, AnAgentThatAsksBlocksItsPipelineWhichKeepsItsLocks) {
+  Asking play;
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"work", 1}}));
+  play.falls_silent();
+  EXPECT_EQ(play.state_of(play.id), play.blocked());
+  EXPECT_EQ(play.count("pipeline:blocked"), 1u);
+  EXPECT_TRUE(play.holds_main());
+
+  play.decide(Choice::Nudge, "go on");
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"work", 1}}));
+  EXPECT_TRUE(play.holds_main());
+  play.ask(task::Report{play.work(), {}, ""});
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"merge", 1}}));
+}
+
+TEST(PipelineQuestion, AnAgentOfAStrategyBlocksItToo) {
+  Asking play(definition::RunStrategy{"ways"});
+  play.falls_silent();
+  EXPECT_EQ(play.state_of(play.id), play.blocked());
+}
+
+TEST(PipelineQuestion, AnAgentThatMovesAgainNeedsNoAnswer) {
+  Asking play;
+  play.falls_silent();
+  play.ask(task::Heartbeat{play.work()});
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"work", 1}}));
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+TEST(PipelineQuestion, OneQuestionAfterTheOtherIsOneBlock) {
+  Asking play;
+  const agent::AgentState seen{agent::Doing::WaitingPermission, agent::Source::Log, play.stamp.now};
+  play.ask(task::Observed{play.work(), seen, false});
+  const DecisionId may_it = play.question();
+  EXPECT_EQ(play.state_of(play.id), play.blocked());
+  play.ask(task::SessionGone{play.work(), {}});
+  EXPECT_NE(play.question(), may_it) << "whether it may is no longer the question";
+  EXPECT_EQ(play.state_of(play.id), play.blocked());
+  EXPECT_EQ(play.count("pipeline:unblocked"), 0u);
+}
+
+TEST(PipelineQuestion, ABodyThatCannotBeSeenDeadBlocksToo) {
+  Asking play;
+  play.ask(Cancel{play.id});
+  play.finish(play.all_under_way<Kill>().front(), exit_code(1));
+  EXPECT_EQ(play.state_of(play.id), play.blocked());
+  EXPECT_TRUE(play.holds_main());
+  play.decide(Choice::ReleaseAnyway);
+  EXPECT_EQ(play.state_of(play.id), Status{Cancelled{}});
+  EXPECT_FALSE(play.holds_main());
+}
+
+TEST(PipelineQuestion, CancelledWhileItAsksNobodyIsAskedAnyMore) {
+  Asking play;
+  play.falls_silent();
+  play.ask(Cancel{play.id});
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"work", 1}}));
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.state_of(play.id), Status{Cancelled{}});
+}
+
+// ── What a person says about an agent is final ──
+
+TEST(PipelineQuestion, ToFailAnAgentFailsThePipelineForGood) {
+  Asking play;
+  play.falls_silent();
+  play.decide(Choice::Fail, "hopeless");
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.state_of(play.id), (Status{Failed{"work", 1, "hopeless", false}}));
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{play.id, false})));
+}
+
+TEST(PipelineQuestion, ToFailAnAgentOfAStrategyTriesNoOtherApproach) {
+  Asking play(definition::RunStrategy{"ways"});
+  play.falls_silent();
+  play.decide(Choice::Fail, "hopeless");
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.state_of(play.id), (Status{Failed{"work", 1, "hopeless", false}}));
+  EXPECT_EQ(play.count("strategy:fallback"), 0u);
+}
+
+TEST(PipelineQuestion, ToCancelAnAgentCancelsThePipeline) {
+  Asking play;
+  play.falls_silent();
+  play.decide(Choice::Cancel);
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.state_of(play.id), Status{Cancelled{}});
+}
+
+TEST(PipelineQuestion, WhatWasSaidWithARestartReachesTheNextSession) {
+  Asking play;
+  play.falls_silent();
+  play.decide(Choice::Restart, "try the other branch");
+  play.finish(play.all_under_way<Kill>().front());
+  play.finish(play.all_under_way<Spawn>().front());
+  const std::vector<EffectId> sends = play.all_under_way<Send>();
+  ASSERT_EQ(sends.size(), 1u);
+  EXPECT_EQ(play.under_way_as<Send>(sends.front()).text, "try the other branch");
+}
+
+TEST(PipelineQuestion, OrThePromptOfOneThatHasNoSession) {
+  Play play({phase("work", definition::RunAgent{"fixer"})});
+  definition::Agent fixer;
+  fixer.session = false;
+  fixer.prompt = "Fix it.";
+  fixer.progress_timeout = 1min;
+  fixer.on_idle = {definition::DoEscalate{}};
+  play.set.agents.set("fixer", fixer);
+  play.start();
+  play.pass(1min + 1ms + limits::second_look);
+  play.decide(Choice::Restart, "Quickly.");
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.under_way_as<Spawn>(play.all_under_way<Spawn>().back()).prompt,
+            "Fix it.\n\nQuickly.");
+}
+
+// ── reeve ask ──
+
+TEST(PipelineQuestion, AStepThatAsksBlocksItsPipelineUntilTheAnswerWhichLaterPhasesRead) {
+  Play play({shell("build"), phase("merge", definition::RunShell{"merge"})});
+  play.set.pipelines.edit("fix")->phases[1].env = {{"SAID", "{build.answer}"}};
+  const PipelineId id = play.start();
+  play.ask(decision::Ask{"which branch?", {"main", "dev"}, id});
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, start}}));
+  play.ask(decision::Resolve{play.question(), std::string("dev"), "", "ana"});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().environment[1], (std::pair<std::string, std::string>{"SAID", "dev"}));
+}
+
+TEST(PipelineQuestion, TwoQuestionsBlockUntilBothAreAnswered) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.ask(decision::Ask{"which branch?", {}, id});
+  const DecisionId first = play.question();
+  play.ask(decision::Ask{"and which test?", {}, id});
+  play.ask(decision::Resolve{first, Choice::Text, "main", "ana"});
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, start}}));
+  play.decide(Choice::Text, "all");
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+}
+
+TEST(PipelineQuestion, AStepThatEndsWithItsQuestionOpenIsOver) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  play.ask(decision::Ask{"which branch?", {}, id});
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+  play.decide(Choice::Text, "late");
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+  EXPECT_TRUE(play.state.pipelines.outputs.empty());
+}
+
+TEST(PipelineQuestion, WhatWasSaidAboutAGuardIsHandedOnToo) {
+  definition::Phase build = shell("build");
+  build.pre = {"green"};
+  Play play({build});
+  definition::Guard green{"check"};
+  green.retry = definition::Poll{0, 10s};
+  play.set.guards.set("green", green);
+  const PipelineId id = play.start();
+  play.fails();
+  play.decide(Choice::Pass, "I looked myself");
+  const std::string* answer = play.state.pipelines.outputs.find({id, "build", "answer"});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(*answer, "I looked myself");
+}
+
+}  // namespace
+}  // namespace reeve::pipeline

@@ -1,0 +1,135 @@
+#include "core/task_testing.h"
+
+#include <gtest/gtest.h>
+
+// An agent that is started by itself (`run = { agent = ... }`), and signs that are no proof.
+namespace reeve::task {
+namespace {
+
+using agent::Doing;
+
+World with_fixer() {
+  World world;
+  definition::Agent agent;
+  agent.kind = "claude";
+  agent.command = "claude";
+  agent.prompt = "Fix {bug} of {project}.";
+  agent.prompt_file = "{bug}.md";
+  agent.cwd = "{workspace}/src";
+  agent.env = {{"ROLE", "fixer of {bug}"}};
+  definition::Set set;
+  set.hash = "one";
+  set.root = "/shop";
+  set.agents.set("fixer", agent);
+  world.ask(definition::Load{default_project, Boxed<definition::Set>(set)});
+  return world;
+}
+
+TEST(TaskRun, ItsTextsAreFilledInAndItHasItsEnvironment) {
+  World world = with_fixer();
+  const WorkId id =
+      as<Begun>(world.ask(task::Run{"fixer", "", "", {{"bug", "42"}}, {{"HOME", "/home/ana"}}}))
+          .work;
+  const Spawn spawn =
+      std::get<Spawn>(world.state.outbox.find(open_effect<Spawn>(world))->effect.what);
+  EXPECT_EQ(spawn.work, id);
+  EXPECT_EQ(spawn.kind, "claude");
+  EXPECT_EQ(spawn.prompt, "Fix 42 of default.");
+  EXPECT_EQ(spawn.prompt_file, "42.md");
+  EXPECT_EQ(spawn.workspace, "/shop/src");
+  EXPECT_EQ(
+      spawn.environment,
+      (Variables{{"HOME", "/home/ana"}, {"REEVE_PROJECT", "default"}, {"ROLE", "fixer of 42"}}));
+  EXPECT_EQ(spawn.variables.front(), (std::pair<std::string, std::string>{"bug", "42"}));
+
+  world.finish(open_effect<Spawn>(world));
+  world.ask(Report{id, {}, "fixed"});
+  world.finish(open_effect<reeve::Kill>(world));
+  EXPECT_EQ(std::get<Done>(the(world, id).state).result, (Result{Success{"fixed"}}));
+  EXPECT_TRUE(is_over(the(world, id)));
+}
+
+TEST(TaskRun, AnUnknownNameIsRefusedAndNothingStarts) {
+  World world = with_fixer();
+  EXPECT_EQ(as<Refused>(world.ask(task::Run{"fixer", "", "", {}, {}})),
+            (Refused{Why::BadValue, "bug"}));
+  EXPECT_EQ(as<Refused>(world.ask(task::Run{"fixer", "Do {what}.", "", {{"bug", "42"}}, {}})),
+            (Refused{Why::BadValue, "what"}));
+  EXPECT_TRUE(world.state.outbox.empty());
+  EXPECT_FALSE(world.last.changed);
+}
+
+// ── What it published ──
+
+TEST(TaskRun, WhatASessionPublishedBeforeItEndedByItselfIsHandedOn) {
+  Outcome last;
+  last.values = {{"pr", "17"}};
+  const Task by_itself = gone(running([] {
+                                Begin begin = fixer();
+                                begin.agent.on_exit = DoDone{};
+                                return begin;
+                              }()),
+                              last,
+                              at(1s))
+                             .next;
+  EXPECT_EQ(outcome_of(by_itself).values, last.values);
+
+  // Also if somebody has to say first that this was all.
+  const Task asked = gone(running(), last, at(1s)).next;
+  const Task told = answer(asked, {decision::Choice::Done, 0, "", "ana", at(2s)}, at(2s)).next;
+  EXPECT_EQ(outcome_of(told).values, last.values);
+  EXPECT_TRUE(is_over(told));
+}
+
+TEST(TaskRun, WhatAnEarlierAttemptPublishedIsNot) {
+  Outcome last;
+  last.values = {{"pr", "17"}};
+  Drive drive;
+  drive.take(gone(drive.task, last, at(1s)));
+  drive.take(answer(drive.task, {decision::Choice::Restart, 0, "", "ana", at(2s)}, at(2s)));
+  drive.take(spawn(drive.task, WorkId{2}, at(2s)));
+  EXPECT_EQ(drive.task.last, Outcome{});
+}
+
+// ── Signs ──
+
+TEST(TaskRun, AHeartbeatDoesNotEndARateLimitButWorkDoes) {
+  Drive drive;
+  agent::AgentState limited = seen(Doing::RateLimited, at(1min));
+  limited.resets_at = at(2h);
+  drive.take(observe(drive.task, limited, false, start, at(1min)));
+  drive.take(heartbeat(drive.task, at(2min)));
+  EXPECT_EQ(drive.task.cooldown_until, at(2h)) << "any process can beat";
+  EXPECT_EQ(next_look(drive.task, start), at(2h + 3min) + 1ms);
+  drive.see(Doing::Working, 3min);
+  EXPECT_EQ(drive.task.cooldown_until, at(3min));
+}
+
+TEST(TaskRun, ACheckpointOfItsPipelineIsProgress) {
+  World world;
+  definition::Agent agent;
+  agent.progress_timeout = 30min;
+  agent.idle_timeout = 24h;
+  definition::Phase work;
+  work.name = "work";
+  work.action = definition::RunAgent{"fixer"};
+  definition::Pipeline fix;
+  fix.phases = {work};
+  definition::Set set;
+  set.hash = "one";
+  set.agents.set("fixer", agent);
+  set.pipelines.set("fix", fix);
+  world.ask(definition::Load{default_project, Boxed<definition::Set>(set)});
+  const PipelineId pipeline =
+      as<pipeline::Started>(world.ask(pipeline::Start{"fix", {}, {}})).pipeline;
+  world.finish(open_effect<Spawn>(world));
+  world.pass(29min);
+  world.ask(pipeline::AddCheckpoint{pipeline, "half"});
+  world.pass(29min);
+  EXPECT_TRUE(world.state.decisions.open_of.empty());
+  world.pass(1min);
+  EXPECT_EQ(world.state.decisions.open_of.size(), 1u);
+}
+
+}  // namespace
+}  // namespace reeve::task
