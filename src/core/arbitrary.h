@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/persistent_map.h"
 #include "base/time.h"
+#include "core/reply.h"
 
 #include <boost/pfr/core.hpp>
 
