@@ -23,6 +23,7 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
 
   std::vector<SegmentInfo> segments;
+  segments.reserve(segments_.size());
   for (const SegmentHeader& header : segments_) {
     segments.push_back({header.number, header.first_sequence, header.size});
   }
@@ -51,6 +52,7 @@ Result<SegmentWriter> FileRecovery::new_segment() {
   if (!clean_ && !last_group_.empty() && walked_.next_sequence == next_sequence_) {
     header.first_sequence = last_group_.front().sequence;
     header.first_group = last_group_.front().group;
+    again.reserve(last_group_.size());
     for (const Record& record : last_group_) again.push_back(record.entry);
   }
   header.size = segment_size_for(options_.first_segment, group_size(again));
