@@ -26,6 +26,7 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   }
 
   std::vector<SegmentInfo> segments;
+  segments.reserve(segments_.size());
   for (const SegmentHeader& header : segments_) {
     segments.push_back({header.number, header.first_sequence, header.size});
   }
@@ -55,6 +56,7 @@ Result<SegmentWriter> FileRecovery::new_segment() {
       walked_.next_sequence == next_sequence_) {
     header.first_sequence = last_group_.front().sequence;
     header.first_group = last_group_.front().group;
+    again.reserve(last_group_.size());
     for (const Record& record : last_group_) again.push_back(record.entry);
   }
   header.size = segment_size_for(options_.first_segment, group_size(again));

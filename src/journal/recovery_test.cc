@@ -293,6 +293,11 @@ TEST(Recovery, DamageInTheLastGroupIsNothingIfTheSnapshotContainsIt) {
     const Result<Opened> opened = open(scratch.files());
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
     EXPECT_EQ(opened->content, "two");
+    // The damaged group was acknowledged: its number is not given again.
+    const std::vector<std::string> names = scratch.names();
+    EXPECT_EQ(
+        read_segment_header(scratch.files(), *segment_number(names[names.size() - 2]))->first_group,
+        3U);
     commit(*opened->journal, {payload});
   }
   EXPECT_EQ(open(scratch.files())->payloads, (Strings{"c", "d"}));

@@ -247,7 +247,8 @@ class Walker {
     Result<std::string_view> bytes = segment_.bytes->view(at_, record_header_size);
     if (!bytes) return fail(bytes.error());
     if (bytes->size() == record_header_size) {
-      const std::size_t size = encoded_size(load<std::uint32_t>(bytes->data()));
+      const char* const header = bytes->data();
+      const std::size_t size = encoded_size(load<std::uint32_t>(header));
       if (size <= segment_.bytes->size() - at_) bytes = segment_.bytes->view(at_, size);
       if (!bytes) return fail(bytes.error());
     }
