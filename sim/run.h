@@ -27,10 +27,10 @@ struct Finding {
 
 struct Limits {
   std::uint64_t first_seed = 1;
-  std::optional<std::uint64_t> seeds;
-  std::optional<std::uint64_t> steps;         // over all seeds
-  std::optional<std::uint64_t> steps_a_seed;  // else by the seed's own plan
-  std::optional<std::chrono::milliseconds> time;
+  std::optional<std::uint64_t> seeds = {};
+  std::optional<std::uint64_t> steps = {};         // over all seeds
+  std::optional<std::uint64_t> steps_a_seed = {};  // else by the seed's own plan
+  std::optional<std::chrono::milliseconds> time = {};
 };
 
 // Until a limit is reached or something is violated. `before` is told of every seed.

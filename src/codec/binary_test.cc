@@ -283,7 +283,6 @@ TEST(GoldenBytes, OfTheExampleInTheDocument) {
             "01"
             "05"
             "b8"
-            "\n"
             "17"
             "0000"
             "\n");

@@ -78,9 +78,9 @@ TEST(Digest, OfAStepIsTheXxh3OfItsFourParts) {
   said.answers = {Answer{WaiterId{200}, Ok{}}};
   const std::string bytes =
       "\x01\x07\x02\x05"
-      "delay"                            // the reply: Refused, 7 bytes, BadValue, the subject
-      "\x01\x04\xc8\x01\x00"             // one answer: 4 bytes, to 200, Ok
-      + std::string("\x00\x00\x00", 3);  // of no bytes; no events; no effects
+      "delay"                                // the reply: Refused, 7 bytes, BadValue, the subject
+      "\x01\x04\xc8\x01"                     // one answer: 4 bytes, to 200,
+      + std::string("\x00\x00\x00\x00", 4);  // Ok, of no bytes; no events; no effects
   EXPECT_EQ(digest_of(said), XXH3_64bits(bytes.data(), bytes.size()));
 }
 

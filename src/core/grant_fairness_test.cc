@@ -181,9 +181,7 @@ RC_GTEST_PROP(GrantFairness, NobodyWaitsForEver, ()) {
   for (int i = 0; i < moves; ++i) {
     const int number = *one_of(5);
     const Holder who = people.at(static_cast<std::size_t>(number));
-    Terms terms = waiting;
-    const int outer = *one_of(8);
-    if (outer < number) terms.meta = inside(people.at(static_cast<std::size_t>(outer)));
+    const Terms& terms = waiting;
     Names names{locks.at(static_cast<std::size_t>(*one_of(4)))};
     if (*one_of(2) == 0) names.push_back(locks.at(static_cast<std::size_t>(*one_of(4))));
     const int move = *one_of(8);
@@ -191,8 +189,7 @@ RC_GTEST_PROP(GrantFairness, NobodyWaitsForEver, ()) {
              << (move < 5   ? " wants "
                  : move < 7 ? " enters "
                             : " lets go of ")
-             << names.front() << (names.size() > 1 ? " and " + names.back() : "")
-             << (terms.meta ? " inside " + terms.meta->within.front().name : "") << '\n';
+             << names.front() << (names.size() > 1 ? " and " + names.back() : "") << '\n';
     if (move < 5) {
       world.acquire(who, names, terms);
     } else if (move < 7) {

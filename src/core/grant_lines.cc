@@ -10,6 +10,21 @@
 namespace reeve::grant {
 namespace {
 
+template <class Place>
+const Waiter* first_before(const State& state,
+                           const PersistentSet<Place>& lines,
+                           const Place& place,
+                           Time now,
+                           const Holder* except = nullptr) {
+  for (auto at = lines.lower_bound(first_place(place.name)); at != lines.end(); ++at) {
+    if (at->name != place.name || *at >= place) return nullptr;
+    const Waiter& ahead = *state.grants.waiters.find(at->waiter);
+    if (is_over(ahead, now) || (except && ahead.request.holder == *except)) continue;
+    return &ahead;
+  }
+  return nullptr;
+}
+
 // How many stand before it. Of a newcomer that is known; else no more are counted than one step
 // may touch.
 template <class Place>
@@ -27,14 +42,15 @@ std::uint64_t count_ahead(const PersistentSet<Place>& lines,
 }
 
 // Whether everybody ahead in this line waits for the asker, so that it may pass them. The first
-// is enough: those behind him wait for him.
+// is enough: those behind him wait for him. Nobody stands in his own way: two of his waits could
+// each be ahead of the other in some line.
 template <class Place>
 bool may_pass_all(const State& state,
                   const PersistentSet<Place>& lines,
                   const Place& place,
                   const Request& request,
                   Time now) {
-  const Waiter* ahead = first_ahead(state, lines, place, now);
+  const Waiter* ahead = first_before(state, lines, place, now, &request.holder);
   return !ahead || wait_graph::waits_for(state, ahead->request.holder, request, now);
 }
 
@@ -107,19 +123,6 @@ Full without_room(const State& state, const SlotPlace& place, std::optional<Wait
 
 void touch_each(Turn& turn, const Request& request) {
   each_name(request, [&](const auto&) { turn.touch(); });
-}
-
-template <class Place>
-const Waiter* first_before(const State& state,
-                           const PersistentSet<Place>& lines,
-                           const Place& place,
-                           Time now) {
-  for (auto at = lines.lower_bound(first_place(place.name)); at != lines.end(); ++at) {
-    if (at->name != place.name || *at >= place) return nullptr;
-    const Waiter& ahead = *state.grants.waiters.find(at->waiter);
-    if (!is_over(ahead, now)) return &ahead;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -404,17 +407,19 @@ bool Rounds::advance(const Lines& lines, const Name& name, bool may_pass) {
   const Holder first_holder = state.grants.waiters.find(head)->request.holder;
   // Who waits for others elsewhere, too, lets them go ahead, lest he come to hold what they need.
   const bool yields = !alone && may_pass && waits_of(state.grants, first_holder).size() > 1;
-  if (yields && let_pass(first_holder, head, name)) return true;
+  if (yields && let_pass(first_holder, head, name, Own::Excluded)) return true;
   if (has_left(head)) return true;
-  return !alone && may_pass && !yields && let_pass(first_holder, head, name);
+  return !alone && may_pass && let_pass(first_holder, head, name, Own::Included);
 }
 
 // The first of those who may pass the head of a line, for whom it waits.
 template <class Name>
-bool Rounds::let_pass(const Holder& holder, WaiterId head, const Name& name) {
+bool Rounds::let_pass(const Holder& holder, WaiterId head, const Name& name, Own own) {
   const State& state = turn_.state();
   for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.now())) {
-    if (waiter != head && stands_in(state.grants, name, waiter) && has_left(waiter)) return true;
+    if (waiter == head || !stands_in(state.grants, name, waiter)) continue;
+    const bool is_own = state.grants.waiters.find(waiter)->request.holder == holder;
+    if ((!is_own || own == Own::Included) && has_left(waiter)) return true;
   }
   return false;
 }

@@ -109,8 +109,9 @@ class Rounds {
   template <class Lines, class Name>
   bool advance(const Lines& lines, const Name& name, bool may_pass);
   bool has_left(WaiterId waiter);
+  enum class Own : std::uint8_t { Excluded, Included };  // other waits of the head's holder
   template <class Name>
-  bool let_pass(const Holder& holder, WaiterId head, const Name& name);
+  bool let_pass(const Holder& holder, WaiterId head, const Name& name, Own own);
   void look_at_heads(const Request& request);
   void give_up_hopeless(const Holder& holder);
   void expire_wants(WaiterId waiter);

@@ -142,40 +142,29 @@ std::vector<WaiterId> waits_along(const State& state, Walk walk, Time now) {
   return waits;
 }
 
-// Supposes that the asker waits, and finds out who then could never move: first everybody
-// behind the request, then, from the asker backwards, all who are stuck because of him.
+// Supposes that the asker waits, and finds out who behind the request can still move: whoever waits
+// for nothing, and then, one after the other, all whose waits can end because of those who move.
+// Whoever is left could never move again.
 class Deadlock {
  public:
   Deadlock(const State& state, const grant::Request& request, Time now)
       : state_(state), request_(request), within_(grant::within_of(request)), now_(now) {}
 
   std::optional<std::vector<Holder>> find() {
-    const std::vector<const Holder*> first = explore();
-    if (first.empty()) return std::nullopt;
-    stick(request_.holder, nullptr);
-    for (const Holder& outer : within_) stick(outer, nullptr);
+    if (!explore()) return std::nullopt;
     spread();
-    for (const grant::LockWant& want : request_.locks) {
-      const Obstacle found = obstacle(state_, want.name, now_);
-      if (blocks(found, request_.holder) && is_stuck(*found.holder)) return circle(*found.holder);
-    }
-    for (const grant::SlotWant& want : request_.slots) {
-      if (semaphore::is_open_to(state_, want, request_.holder, now_)) continue;
-      const auto pool = pools_.find(&want.name);
-      if (pool == pools_.end() || !all_others_stuck(pool->second, request_.holder)) continue;
-      for (const Holder* member : pool->second.members) {
-        if (*member != request_.holder) return circle(*member);
-      }
-    }
-    return std::nullopt;
+    const Holder* first = nullptr;
+    each_stuck(request_, [&](const Holder& holder) { first = first ? first : &holder; });
+    if (!first) return std::nullopt;
+    return circle(*first);
   }
 
  private:
   struct Node {
     std::vector<const Holder*> waiting;  // who waits for a lock of this holder
     std::vector<const SemaphoreName*> slots;
-    bool stuck = false;
-    const Holder* because_of = nullptr;
+    std::size_t unmet = 0;  // what its waits want, and nobody who moves will give up
+    bool moves = false;
   };
 
   // A semaphore without room, none of whose holders is sure to move.
@@ -183,11 +172,11 @@ class Deadlock {
     struct Waiting {
       const Holder* holder;  // for whom the wait counts
       const Holder* own;     // whose slot, if he has one, does not stand in the way
+      bool met = false;
     };
 
     bool moves = false;
     std::vector<const Holder*> members;
-    std::size_t not_stuck = 0;
     std::vector<Waiting> waiting;
   };
 
@@ -199,15 +188,15 @@ class Deadlock {
     return holder == request_.holder || std::ranges::find(within_, holder) != within_.end();
   }
 
-  bool is_stuck(const Holder& holder) const {
+  bool moves(const Holder& holder) const {
     const auto node = nodes_.find(&holder);
-    return node != nodes_.end() && node->second.stuck;
+    return node == nodes_.end() || node->second.moves;
   }
 
-  // Everybody who is reached is explored once; gives back whom the request itself waits for.
-  std::vector<const Holder*> explore() {
+  // Everybody who is reached is explored once. False: the request itself waits for nobody.
+  bool explore() {
     add(nullptr, request_);
-    const std::vector<const Holder*> first = found_;
+    if (found_.empty()) return false;
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const Holder* holder = found_[i];
       if (is_asker(*holder)) continue;  // he is stuck, by what we suppose
@@ -215,7 +204,7 @@ class Deadlock {
         add(holder, request);
       });
     }
-    return first;
+    return true;
   }
 
   void add(const Holder* waiting, const grant::Request& request) {
@@ -223,12 +212,16 @@ class Deadlock {
       const Obstacle found = obstacle(state_, want.name, now_);
       if (!blocks(found, request.holder)) continue;
       Node& node = reach(*found.holder);
-      if (waiting) node.waiting.push_back(waiting);
+      if (!waiting) continue;
+      node.waiting.push_back(waiting);
+      ++nodes_.at(waiting).unmet;
     }
     for (const grant::SlotWant& want : request.slots) {
       if (semaphore::is_open_to(state_, want, request.holder, now_)) continue;
       Pool& pool = look_into(want.name);
-      if (waiting && !pool.moves) pool.waiting.push_back({waiting, &request.holder});
+      if (!waiting || pool.moves) continue;
+      pool.waiting.push_back({waiting, &request.holder});
+      ++nodes_.at(waiting).unmet;
     }
   }
 
@@ -253,48 +246,81 @@ class Deadlock {
       pool.members.clear();
       return pool;
     }
-    pool.not_stuck = pool.members.size();
     for (const Holder* member : pool.members) reach(*member).slots.push_back(at->first);
     return pool;
   }
 
-  void stick(const Holder& holder, const Holder* because_of) {
-    const auto node = nodes_.find(&holder);
-    if (node == nodes_.end() || node->second.stuck) return;
-    node->second.stuck = true;
-    node->second.because_of = because_of;
-    stuck_.push_back(node->first);
-  }
-
   void spread() {
-    for (std::size_t i = 0; i < stuck_.size(); ++i) {
-      const Holder* holder = stuck_[i];
+    std::vector<const Holder*> moving;
+    const auto met = [&](const Holder& holder) {
+      Node& node = nodes_.at(&holder);
+      if (--node.unmet > 0 || node.moves || is_asker(holder)) return;
+      node.moves = true;
+      moving.push_back(&holder);
+    };
+    for (const Holder* holder : found_) {
+      Node& node = nodes_.at(holder);
+      node.moves = node.unmet == 0 && !is_asker(*holder);
+      if (node.moves) moving.push_back(holder);
+    }
+    for (std::size_t i = 0; i < moving.size(); ++i) {
+      const Holder* holder = moving[i];
       const Node& node = nodes_.at(holder);
-      for (const Holder* waiting : node.waiting) stick(*waiting, holder);
+      for (const Holder* waiting : node.waiting) met(*waiting);
       for (const SemaphoreName* name : node.slots) {
-        Pool& pool = pools_.at(name);
-        --pool.not_stuck;
-        for (const Pool::Waiting& waiting : pool.waiting) {
-          if (all_others_stuck(pool, *waiting.own)) stick(*waiting.holder, holder);
+        for (Pool::Waiting& waiting : pools_.at(name).waiting) {
+          if (waiting.met || *waiting.own == *holder) continue;
+          waiting.met = true;
+          met(*waiting.holder);
         }
       }
     }
   }
 
-  bool all_others_stuck(const Pool& pool, const Holder& own) const {
-    if (pool.moves || pool.members.empty()) return false;
-    if (pool.not_stuck == 0) return true;
-    if (pool.not_stuck > 1 || pool.members.size() == 1) return false;
-    return !is_stuck(own) &&
-           std::ranges::any_of(pool.members, [&](const Holder* member) { return *member == own; });
+  // Those in the way of a request who can never leave it.
+  template <class See>
+  void each_stuck(const grant::Request& request, See see) const {
+    for (const grant::LockWant& want : request.locks) {
+      const Obstacle found = obstacle(state_, want.name, now_);
+      if (blocks(found, request.holder) && !moves(*found.holder)) see(*found.holder);
+    }
+    for (const grant::SlotWant& want : request.slots) {
+      if (semaphore::is_open_to(state_, want, request.holder, now_)) continue;
+      const auto pool = pools_.find(&want.name);
+      if (pool == pools_.end() || pool->second.moves) continue;
+      const auto is_in_the_way = [&](const Holder* member) { return *member != request.holder; };
+      const auto& members = pool->second.members;
+      const bool has_mover = std::ranges::any_of(
+          members, [&](const Holder* member) { return is_in_the_way(member) && moves(*member); });
+      if (has_mover) continue;
+      for (const Holder* member : members) {
+        if (is_in_the_way(member)) see(*member);
+      }
+    }
   }
 
+  // The shortest way from the first of the stuck back to the asker.
   std::vector<Holder> circle(const Holder& first) const {
-    std::vector<Holder> holders{request_.holder};
-    for (const Holder* at = &first; at && *at != request_.holder;) {
-      holders.push_back(*at);
-      at = nodes_.at(at).because_of;
+    std::map<const Holder*, const Holder*, ByValue> from{{&first, nullptr}};
+    std::vector<const Holder*> seen{&first};
+    const Holder* last = &first;
+    for (std::size_t i = 0; i < seen.size() && !is_asker(*last); ++i) {
+      const Holder* at = seen[i];
+      if (is_asker(*at)) last = at;
+      each_wait(state_, *at, now_, [&](WaiterId, const grant::Request& request) {
+        each_stuck(request, [&](const Holder& next) {
+          if (!from.try_emplace(&next, at).second) return;
+          seen.push_back(&next);
+          if (is_asker(next) && !is_asker(*last)) last = &next;
+        });
+      });
     }
+    std::vector<Holder> holders;
+    for (const Holder* at = last; at; at = from.at(at)) {
+      if (*at != request_.holder) holders.push_back(*at);
+    }
+    holders.push_back(request_.holder);
+    std::ranges::reverse(holders);
     return holders;
   }
 
@@ -305,7 +331,6 @@ class Deadlock {
   std::map<const Holder*, Node, ByValue> nodes_;
   std::map<const SemaphoreName*, Pool, ByValue> pools_;
   std::vector<const Holder*> found_;
-  std::vector<const Holder*> stuck_;
 };
 
 }  // namespace

@@ -27,7 +27,8 @@ std::string_view kind_of(const Input& input) {
       [](const EffectEnded&) { return "the outcome of an effect"; },
       [](const session::Ended&) { return "the end of a session"; },
       [](const session::Returned&) { return "the return of a session"; },
-      [](const custody::ProcessGone&) { return "the end of a process"; });
+      [](const custody::ProcessGone&) { return "the end of a process"; },
+      [](const Undelivered&) { return "an answer that found nobody"; });
 }
 
 Result<void> read_snapshot(journal::Recovery& recovery,

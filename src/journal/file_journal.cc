@@ -110,7 +110,7 @@ Result<void> FileJournal::close() {
   if (const std::optional<Error> error = ended()) return fail(*error);
   const CleanMark mark{.journal = id_, .next_sequence = next_sequence_, .next_group = next_group_};
   if (Result<void> marked = write_clean_mark(files_, mark); !marked) return end(marked.error());
-  end({Error::Code::Conflict, "the journal was closed"});
+  [[maybe_unused]] const auto closed = end({Error::Code::Conflict, "the journal was closed"});
   return {};
 }
 
@@ -180,10 +180,11 @@ class FileJournal::Writer final : public SnapshotWriter {
                  journal.options_.chunk_size,
                  journal.options_.compress) {}
 
-  // What stays behind, should this fail, the next start removes.
   ~Writer() override {
     file_.reset();
-    if (!finished_ && !journal_.ended()) (void)journal_.files_.remove(unfinished(name_));
+    if (finished_ || journal_.ended()) return;
+    // What stays behind, should this fail, the next start removes.
+    [[maybe_unused]] const Result<void> removed = journal_.files_.remove(unfinished(name_));
   }
 
   Result<void> append(std::string_view bytes) override {
