@@ -53,8 +53,7 @@ TEST(Disk, EverySectorThatWasNotSyncedIsOldOrNewByItself) {
     overwrite(disk, "f", b + b);
   });
   EXPECT_EQ(found,
-            (std::set<Contents>{
-                {{"f", a + a}}, {{"f", a + b}}, {{"f", b + a}}, {{"f", b + b}}}));
+            (std::set<Contents>{{{"f", a + a}}, {{"f", a + b}}, {{"f", b + a}}, {{"f", b + b}}}));
 }
 
 TEST(Disk, AFileWhoseDirectoryWasNotSyncedMayBeGone) {

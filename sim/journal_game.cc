@@ -249,13 +249,11 @@ void JournalGame::recover() {
 }
 
 void JournalGame::recover_once() {
-  Options options = options_;
-  if (random(3) == 0) options.base_limit = random(acknowledged_ + 1);
   const auto allowed = [&](const Error& error) {
     if (error.code == Error::Code::Io || error.code == Error::Code::Full) return;
     violate("recovery refuses: " + error.message);
   };
-  const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(disk_, options);
+  const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(disk_, options_);
   if (!recovery) return allowed(recovery.error());
 
   Sequence last = 0;

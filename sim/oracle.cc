@@ -201,8 +201,14 @@ void Oracle::advance_models(engine::Sequence through) {
     for (const Answer& answer : decided->said.answers) {
       const auto key = waiting_keys_.find(answer.waiter.value);
       if (key == waiting_keys_.end()) continue;
-      keys_[key->second].waiter.reset();
-      keys_[key->second].reply = answer.reply;
+      // The end of its connection is nobody's answer: the key is as new.
+      const auto* left = word<grant::NotGranted>(answer.reply);
+      if ((left && left->left == Left::SessionEnded) || !key::is_kept(answer.reply)) {
+        keys_.erase(key->second);
+      } else {
+        keys_[key->second].waiter.reset();
+        keys_[key->second].reply = answer.reply;
+      }
       waiting_keys_.erase(key);
     }
     const Outgoing* effect = nullptr;
@@ -226,9 +232,9 @@ void Oracle::advance_models(engine::Sequence through) {
 void Oracle::judge_key(const Request& request, const Reply& reply, bool applied) {
   if (request.key.empty()) return;
   const auto found = keys_.find(request.key);
-  const std::uint64_t digest = digest_of(request.command);
+  const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (found == keys_.end()) {
-    if (!applied) return;
+    if (!applied || !key::is_kept(reply)) return;
     Remembered remembered{digest, std::nullopt, reply};
     if (const Waiting* waiting = word<Waiting>(reply)) {
       remembered.waiter = waiting->waiter;

@@ -79,8 +79,7 @@ Result<void> decide_again(const journal::Record& record,
   }
   Said said = apply_to(remembered.state, *input, record.entry.stamp);
   // One that changes nothing now takes no sequence.
-  const bool says_the_same =
-      digest_of(said) == record.entry.digest || planted(Bug::DigestIgnored);
+  const bool says_the_same = digest_of(said) == record.entry.digest || planted(Bug::DigestIgnored);
   if (remembered.state.sequence != record.sequence || !says_the_same) {
     return decided_differently(record.sequence, *input);
   }

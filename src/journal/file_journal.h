@@ -15,8 +15,8 @@ struct Options {
   // The name of a journal that is made new. Random, see random_journal_id().
   JournalId fresh_id;
 
-  // Recovery begins from the newest snapshot not after this, or from the oldest one if there is
-  // none such: what every projector has committed.
+  // Recovery begins from the newest snapshot not after this: what every projector has committed. If
+  // there is none such, from the very first record, or, if that is gone, from the oldest snapshot.
   Sequence base_limit = std::numeric_limits<Sequence>::max();
 
   std::uint64_t first_segment = std::uint64_t{1} << 20U;  // later ones double, up to the next

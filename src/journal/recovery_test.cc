@@ -259,7 +259,7 @@ TEST(Recovery, BeginsFromTheNewestSnapshotThatEverybodyHasPassed) {
       snapshot(*opened->journal, last, std::to_string(last));
     }
   }
-  for (const auto& [limit, base] : {std::pair<Sequence, std::string>{0, "1"}, {1, "1"}, {2, "2"}}) {
+  for (const auto& [limit, base] : {std::pair<Sequence, std::string>{0, ""}, {1, "1"}, {2, "2"}}) {
     Options options = small_options();
     options.base_limit = limit;
     const auto recovery = open_file_journal(scratch.files(), options);
