@@ -128,7 +128,7 @@ class Oracle {
   std::deque<Event> events_;  // the follower is yet to see
   std::deque<std::pair<engine::Sequence, std::uint32_t>> to_project_;
   bool projector_left_ = false;
-  std::size_t projected_ = 0;  // of them, shown to the projector and not yet passed
+  std::size_t projected_ = 0;             // of them, shown to the projector and not yet passed
   std::map<EffectId, Outgoing> effects_;  // asked for, and without an outcome
   std::map<std::string, Remembered> keys_;
   std::map<std::uint64_t, std::string> waiting_keys_;

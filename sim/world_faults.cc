@@ -284,8 +284,7 @@ void World::lose_file() {
   full_ = false;
   if (!disk_.remove(name)) return;
   std::optional<Error> error;
-  Result<std::unique_ptr<journal::Recovery>> opened =
-      journal::open_file_journal(disk_, options());
+  Result<std::unique_ptr<journal::Recovery>> opened = journal::open_file_journal(disk_, options());
   if (!opened) {
     error = opened.error();
   } else {
@@ -304,8 +303,8 @@ void World::lose_file() {
     }
   }
   const Result<std::unique_ptr<journal::File>> file = disk_.create(name, journal::Access::Write);
-  const bool back = file && (*file)->write(0, contents.at(name)) && (*file)->sync() &&
-                    disk_.sync_directory();
+  const bool back =
+      file && (*file)->write(0, contents.at(name)) && (*file)->sync() && disk_.sync_directory();
   if (!back) report_.violated("the simulator could not put a file back");
 }
 
