@@ -218,7 +218,7 @@ Command Clients::semaphore_command(Client& client) {
 
 Command Clients::queue_command(Client& client, const State& state) {
   constexpr std::array names{"q0", "q1", "dl"};
-  const bool crowded = state.queues.items.size() > 40;
+  const bool crowded = state.queues.items.size() > 24;
   const Client::Claim* claim = nullptr;
   if (!client.claims.empty()) claim = &dice_.any_of(client.claims);
   const std::uint64_t choice = dice_.below(claim ? 20 : 9);
@@ -274,7 +274,7 @@ Command Clients::work_command(Client& client, const State& state) {
       }
     }
   }
-  const bool crowded = state.pipelines.open > 6 || state.queues.items.size() > 40;
+  const bool crowded = state.pipelines.open > 6 || state.queues.items.size() > 24;
   if (crowded || dice_.one_in(6)) {
     const auto first = state.pipelines.pipelines.begin();
     if (first != state.pipelines.pipelines.end()) return pipeline::Cancel{(*first).first};

@@ -15,11 +15,11 @@ std::uint64_t maybe(Dice& dice, std::uint64_t often, std::uint64_t rarely) {
 Plan draw_plan(Dice& dice) {
   Plan plan;
   plan.steps = dice.between(1500, 4500);
-  plan.power_loss = maybe(dice, 300, 2500);
+  plan.power_loss = maybe(dice, 200, 2000);
   plan.kill = maybe(dice, 300, 2500);
-  plan.strike_power = maybe(dice, 200, 2000);
+  plan.strike_power = maybe(dice, 100, 1200);
   plan.strike_kill = maybe(dice, 300, 2000);
-  plan.strike_eio = maybe(dice, 400, 2500);
+  plan.strike_eio = maybe(dice, 150, 1500);
   plan.strike_in_recovery = maybe(dice, 2, 5);
   plan.reads_fail = maybe(dice, 4, 10);
   plan.clean_stop = maybe(dice, 500, 3000);
@@ -50,9 +50,9 @@ Plan draw_plan(Dice& dice) {
   for (std::uint8_t& byte : plan.journal.fresh_id.bytes) {
     byte = static_cast<std::uint8_t>(dice.below(256));
   }
-  plan.journal.first_segment = dice.between(4, 16) * 4096;
+  plan.journal.first_segment = dice.between(2, 10) * 4096;
   plan.journal.largest_segment = plan.journal.first_segment << dice.below(3);
-  plan.journal.snapshot_after = dice.between(8, 96) * 1024;
+  plan.journal.snapshot_after = dice.between(6, 40) * 1024;
   plan.journal.keep_free = std::uint64_t{256} << 10U;
   plan.journal.chunk_size = dice.between(1, 8) * 1024;
   plan.journal.sync_every = dice.between(1, 8) * 1024;

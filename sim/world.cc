@@ -70,10 +70,12 @@ void World::step() {
   if (daemon_ && faults_) maybe_fault();
 }
 
-// The invariants of what a step most likely touched, after each step, and of everything now and
-// then.
+// The invariants of what a step most likely touched, after each step that changed anything, and of
+// everything now and then.
 void World::check(bool whole) {
   const State& state = daemon_->engine->state();
+  if (!whole && state.sequence == checked_) return;
+  checked_ = state.sequence;
   Violations violations;
   if (whole || until_check_ == 0) {
     violations = check_state(state);

@@ -147,6 +147,7 @@ class World final : private engine::Listener, private engine::Projector {
   std::uint64_t strike_at_ = 0;
   bool full_ = false;
   std::uint64_t until_check_ = 0;
+  Sequence checked_ = 0;
 
   std::uint64_t last_ticket_ = 0;
   std::unordered_map<std::uint64_t, Asker> askers_;

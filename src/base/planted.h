@@ -17,7 +17,6 @@ enum class Bug : std::uint8_t {
   AckBeforeSync,           // a commit returns without its sync
   NoDirectorySync,         // a new segment's name is not synced with the directory
   StartNameUnsynced,       // nor is that of the segment a start begins with
-  OldRemovedFirst,         // a start removes the old tail before the new one has its name
   SnapshotRenameUnsynced,  // a snapshot gets its name before its content is on the disk
   SnapshotNameUnsynced,    // and its name is not synced before anybody relies on it
   RetryFailedSync,         // a failed sync is tried again, and believed
@@ -27,7 +26,6 @@ enum class Bug : std::uint8_t {
   NoSequenceCheck,         // a gap between segments is not seen
   NoGroupCheck,            // part of a commit group is taken for all of it
   CorruptionCut,           // a bad record before valid ones is taken for a torn tail
-  SpareReused,             // records are written into the spare file before it is a segment
   // engine
   ReplyEarly,        // replies leave before they are durable
   EventsEarly,       // followers hear of what is not durable
@@ -70,9 +68,7 @@ inline constexpr std::array bug_names{
     BugName{Bug::NoSequenceCheck, "no_sequence_check", "journal"},
     BugName{Bug::NoGroupCheck, "no_group_check", "journal"},
     BugName{Bug::StartNameUnsynced, "start_name_unsynced", "journal"},
-    BugName{Bug::OldRemovedFirst, "old_removed_first", "journal"},
     BugName{Bug::CorruptionCut, "corruption_cut", "journal"},
-    BugName{Bug::SpareReused, "spare_reused", "journal"},
     BugName{Bug::ReplyEarly, "reply_early", "engine"},
     BugName{Bug::EventsEarly, "events_early", "engine"},
     BugName{Bug::EffectsEarly, "effects_early", "engine"},

@@ -23,7 +23,7 @@ class Root {
   void handle(const ClockStepped& stepped);
   void handle(const EffectEnded& ended);
   void handle(const session::Ended& ended) { session::end(turn_, ended.session); }
-  void handle(const session::Returned& returned) { session::come_back(turn_, returned.session); }
+  void handle(const session::Returned& returned);
   void handle(const Undelivered& undelivered);
   void handle(const custody::ProcessGone& gone) { custody::gone(turn_, gone.process, false); }
 
@@ -170,6 +170,14 @@ void Root::handle(const Resumed& resumed) {
 
 void Root::handle(const ClockStepped&) {
   turn_.emit(shared_project, System{System::What::ClockStepped});
+}
+
+// Whoever comes back is served, and so what is due is settled first, as for a request.
+void Root::handle(const session::Returned& returned) {
+  settle_due();
+  drain();
+  turn_.touched_ = 0;
+  session::come_back(turn_, returned.session);
 }
 
 // Only what a wait can end with gives anything.

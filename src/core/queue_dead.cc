@@ -103,6 +103,7 @@ void revive(Turn& turn, ItemId id) {
 // At once and not as an effect of the step: a verb that settles what is due must find the item in
 // the dead-letter queue, as if a tick had come before.
 void bring(Turn& turn, ItemId id, const QueueName& to, Time when) {
+  if (planted(Bug::ItemLost)) return erase(turn, id, Gone::Dropped);
   const Item& item = *turn.state().queues.items.find(id);
   const QueueName here = get(turn, item.queue).name;
   const std::optional<QueueName> origin = rest_of(item).origin ? rest_of(item).origin : here;
@@ -153,7 +154,6 @@ void die(Turn& turn, ItemId id, std::string_view reason, Time when) {
 
 void move_to(Turn& turn, ItemId id, const QueueName& to) {
   const Item* item = turn.state().queues.items.find(id);
-  if (planted(Bug::ItemLost) && item) return drop_item(turn, id);
   if (item && item->state == ItemState::Dead) bring(turn, id, to, turn.now());
 }
 

@@ -138,6 +138,23 @@ TEST_F(QueueLease, AWaitEndsWithItsSessionAndTheNextIsServed) {
   EXPECT_EQ(world.got(second).size(), 1u);
 }
 
+TEST_F(QueueLease, WhoComesBackGetsTheFirstOfAllThatIsDue) {
+  world.take(bugs);
+  const WaiterId waiter = world.await({bugs}, 1h, session);
+  world.input(Resumed{System::What::Ready});
+  NewItem delayed;
+  delayed.data = Bytes("1");
+  delayed.priority = 5;
+  delayed.delay = 2s;
+  const ItemId urgent = world.push(bugs, delayed);
+  world.push(bugs);
+  world.stamp.now += 3s;  // and no tick
+
+  world.input(session::Returned{session});
+
+  EXPECT_EQ(world.got(waiter).at(0).id, urgent);
+}
+
 TEST_F(QueueLease, ALineWaitsForItsHeadToComeBack) {
   world.take(bugs);
   const WaiterId first = world.await({bugs}, 1h, session);

@@ -21,9 +21,7 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   }
   Result<SegmentWriter> writer = new_segment();
   if (!writer) return fail(writer.error());
-  if (!planted(Bug::OldRemovedFirst)) {
-    if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
-  }
+  if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
 
   std::vector<SegmentInfo> segments;
   segments.reserve(segments_.size());
@@ -72,7 +70,6 @@ Result<SegmentWriter> FileRecovery::new_segment() {
     if (!rewritten) return fail(rewritten.error());
   }
   const std::string name = segment_name(header.number);
-  if (planted(Bug::OldRemovedFirst)) (void)tidy_up(header);
   if (Result<void> renamed = files_.rename(*made, name); !renamed) return fail(renamed.error());
   if (!planted(Bug::StartNameUnsynced)) {
     if (Result<void> synced = files_.sync_directory(); !synced) return fail(synced.error());
@@ -88,7 +85,7 @@ Result<SegmentWriter> FileRecovery::new_segment() {
 // records that are written again must not be left in it by a crash, to be found one day behind
 // another header; for those its room is taken only if there is no other.
 Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header, bool records) {
-  if (listing_.spare && (!records || planted(Bug::SpareReused))) {
+  if (listing_.spare && !records) {
     const Result<std::unique_ptr<File>> spare = files_.open(spare_name, Access::Read);
     if (!spare) return fail(spare.error());
     const Result<std::uint64_t> size = (*spare)->size();
