@@ -1,0 +1,103 @@
+#pragma once
+
+#include "base/id.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "core/id.h"
+#include "core/reply.h"
+#include "core/state.h"
+#include "core/turn.h"
+#include "engine/ports.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// One connection without its socket: bytes come in, bytes go out. What is spoken on it (JSON-RPC,
+// beanstalkd's protocol) is a class of its own that knows its language and nothing of sockets; so
+// the tests, the fuzzers and the daemon's loop drive the same code.
+//
+// Nothing here blocks and nothing throws. A connection asks the desk (api/desk.h), and hears from it,
+// on the loop's thread, in later calls than the one it asked in.
+namespace reeve::api {
+
+using engine::Sequence;
+
+// Of one request of a connection, chosen by the connection; unique among its open ones.
+using Call = Number<struct CallKind>;
+
+class Connection {
+ public:
+  explicit Connection(SessionId session) : session_(session) {}
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+  virtual ~Connection() = default;
+
+  // A number that no other connection has or had, nor will after a restart.
+  SessionId session() const { return session_; }
+
+  // ── The socket's side ──
+
+  // Bytes that arrived. They are all taken; what is not yet a whole message is kept.
+  virtual void receive(std::string_view bytes, Stamp now) = 0;
+
+  // The other side will send nothing more; it may still read. What it asked for is carried out and
+  // answered, what waits is cancelled.
+  virtual void end_of_input(Stamp now) = 0;
+
+  // Whether more should be read: not while too much is undelivered or open.
+  virtual bool wants_input() const = 0;
+
+  // What is to be written; `written` says how much of it the socket has taken.
+  std::string_view output() const { return std::string_view(output_).substr(written_); }
+  void written(std::size_t bytes);
+
+  // To be closed as soon as the output is written.
+  bool is_over() const { return over_; }
+
+  // When tick() wants to be called; none: never.
+  virtual std::optional<Time> next_wake() const { return std::nullopt; }
+  virtual void tick(Stamp /*now*/) {}
+
+  // ── The desk's side ──
+
+  // The answer to submit(): once a call. A request that waits first hears that it does.
+  virtual void waits(Call call, WaiterId waiter) = 0;
+  virtual void replied(Call call, Sequence sequence, const Reply& reply, Stamp now) = 0;
+  // The answer to query(): the state as it was then, all of it durable.
+  virtual void queried(Call call, const State& state, Stamp now) = 0;
+  // The journal failed: nobody knows whether it was kept.
+  virtual void unavailable(Call call, const Error& error) = 0;
+  // There are new events: for those who follow.
+  virtual void news(Stamp /*now*/) {}
+
+  // An answer that gave something was put into the output and the socket has not taken all of it.
+  // If the connection ends now it reached nobody, and what it gave is taken back.
+  struct Owed {
+    std::uint64_t until = 0;  // of all bytes ever written
+    ProjectNo project;
+    std::string key;
+    Reply reply;
+  };
+  const std::deque<Owed>& owed() const { return owed_; }
+
+ protected:
+  void write(std::string_view bytes) { output_.append(bytes); }
+  // After write(): these bytes told of something given to a request that had waited.
+  void owe(ProjectNo project, std::string key, const Reply& reply);
+  void end() { over_ = true; }
+  std::size_t undelivered() const { return output_.size() - written_; }
+
+ private:
+  SessionId session_;
+  std::string output_;
+  std::size_t written_ = 0;          // of output_
+  std::uint64_t written_before_ = 0;  // bytes that are no longer in output_
+  std::deque<Owed> owed_;
+  bool over_ = false;
+};
+
+}  // namespace reeve::api

@@ -1,0 +1,107 @@
+#pragma once
+
+#include "api/connection.h"
+#include "base/time.h"
+#include "core/input.h"
+#include "engine/engine.h"
+#include "engine/ports.h"
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <unordered_map>
+
+// Between the connections and the engine: gives every request its ticket, remembers who waits for
+// what, and hands each answer to the connection that asked. A connection that has ended hears nothing
+// more: what an answer gave it is given back to the engine as undelivered, and a session that has
+// something bound is ended by an input.
+namespace reeve::api {
+
+// What the daemon knows about itself, for daemon.status and session.hello.
+struct About {
+  std::string version;
+  std::int64_t pid = 0;
+  std::string socket;
+  std::string home;
+  std::string host;
+  std::string boot_id;
+  Time started;  // engine time
+};
+
+// What a method may ask of the daemon itself.
+class Steward {
+ public:
+  Steward() = default;
+  Steward(const Steward&) = delete;
+  Steward& operator=(const Steward&) = delete;
+  virtual ~Steward() = default;
+
+  virtual const About& about() const = 0;
+  virtual void stop(bool kill) = 0;
+  virtual void checkpoint(std::function<void(Result<Sequence>)> done) = 0;
+  virtual std::size_t connections() const = 0;
+  // Of a process of this host; none if there is none, or it is another user's.
+  virtual std::optional<Process> process(std::int64_t pid, bool group) const = 0;
+  // Journal bytes, segments and the last checkpoint, for daemon.status.
+  struct JournalUse {
+    std::uint64_t bytes = 0;
+    std::uint64_t segments = 0;
+    Sequence checkpoint = 0;
+  };
+  virtual JournalUse journal_use() const = 0;
+};
+
+class Desk final : public engine::Listener {
+ public:
+  explicit Desk(Steward& steward) : steward_(steward) {}
+
+  // Once, before anything is asked. (The engine needs its listener first.)
+  void serve(engine::Engine& engine) { engine_ = &engine; }
+
+  // The present, set by the loop at every turn: answers show moments by it.
+  void at(Stamp now) { now_ = now; }
+
+  // ── The loop's side ──
+  void add(Connection& connection);
+  // The socket is closed. Before the connection is destroyed.
+  void remove(Connection& connection, Stamp now);
+
+  // ── The connections' side ──
+  void submit(Connection& from, Call call, Request request, Stamp now);
+  void query(Connection& from, Call call, Stamp now);
+  // A session of before a restart; from then on its requests are this connection's. The answer is
+  // Ok or Refused.
+  void resume(Connection& from, Call call, SessionId session, Stamp now);
+  // Ends a request that waits; it is answered for itself.
+  void cancel(Connection& from, WaiterId waiter, Stamp now);
+  // Whether news() is wanted.
+  void follow(Connection& from, bool follows);
+
+  const engine::Engine& engine() const { return *engine_; }
+  Steward& steward() { return steward_; }
+
+  // ── engine::Listener ──
+  void replied(engine::Ticket ticket, Sequence sequence, const Reply& reply) override;
+  void answered(WaiterId waiter, Sequence sequence, const Reply& reply) override;
+  void queried(engine::Ticket ticket, const State& state, Stamp stamp) override;
+  void unavailable(engine::Ticket ticket, const Error& error) override;
+  void news() override;
+
+ private:
+  struct Asked {
+    SessionId session;
+    Call call;
+    ProjectNo project;
+    std::string key;
+  };
+
+  Steward& steward_;
+  engine::Engine* engine_ = nullptr;
+  Stamp now_;
+  std::uint64_t last_ticket_ = 0;
+  std::unordered_map<std::uint64_t, Connection*> connections_;  // by session
+  std::unordered_map<std::uint64_t, Asked> tickets_;
+  std::unordered_map<std::uint64_t, Asked> waiters_;
+};
+
+}  // namespace reeve::api

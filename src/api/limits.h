@@ -1,0 +1,33 @@
+#pragma once
+
+#include "base/time.h"
+
+#include <chrono>
+#include <cstddef>
+
+// Every limit of the connections, once; those of the core are in core/limits.h, of the engine in
+// engine/limits.h.
+namespace reeve::api::limits {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::size_t line_bytes = std::size_t{4} << 20U;
+inline constexpr std::size_t json_depth = 64;
+
+// Requests that wait, and follows, of one connection.
+inline constexpr std::size_t waiting_requests = 1000;
+
+// Undelivered to one connection: then it is read no further until it has read. One that has taken
+// nothing for so long is closed.
+inline constexpr std::size_t undelivered_bytes = std::size_t{4} << 20U;
+inline constexpr Duration stalled_reader = 30s;
+
+inline constexpr std::size_t connections = 10'000;
+
+// Of a list, and of the waiters shown of a line.
+inline constexpr std::size_t list_entries = 1000;
+inline constexpr std::size_t list_default = 100;
+inline constexpr std::size_t waiters_shown = 100;
+inline constexpr std::size_t list_data_bytes = std::size_t{64} << 10U;
+
+}  // namespace reeve::api::limits
