@@ -123,6 +123,22 @@ function(reeve_benchmarks folder)
   endforeach()
 endfunction()
 
+# The load generator that drives Reeve and its peers alike: <folder>/*.cc.
+function(reeve_peers folder)
+  if(NOT REEVE_BENCH)
+    return()
+  endif()
+  find_library(REEVE_SQLITE sqlite3)
+  mark_as_advanced(REEVE_SQLITE)
+  if(NOT REEVE_SQLITE)
+    return()
+  endif()
+  file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+  add_executable(peers_load EXCLUDE_FROM_ALL ${sources})
+  target_include_directories(peers_load PRIVATE ${PROJECT_SOURCE_DIR})
+  target_link_libraries(peers_load PRIVATE ${REEVE_SQLITE} fmt reeve_warnings Threads::Threads)
+endfunction()
+
 # Every <folder>/<x>_fuzz.cc is a libFuzzer target <x>_fuzz; `fuzzers` builds them all. A line
 # "// Links: journal sim" in it names the libraries it needs, so that nobody waits for others.
 function(reeve_fuzzers folder)

@@ -20,8 +20,8 @@
 // beanstalkd's protocol) is a class of its own that knows its language and nothing of sockets; so
 // the tests, the fuzzers and the daemon's loop drive the same code.
 //
-// Nothing here blocks and nothing throws. A connection asks the desk (api/desk.h), and hears from it,
-// on the loop's thread, in later calls than the one it asked in.
+// Nothing here blocks and nothing throws. A connection asks the desk (api/desk.h), and hears from
+// it, on the loop's thread, in later calls than the one it asked in.
 namespace reeve::api {
 
 using engine::Sequence;
@@ -94,7 +94,7 @@ class Connection {
  private:
   SessionId session_;
   std::string output_;
-  std::size_t written_ = 0;          // of output_
+  std::size_t written_ = 0;           // of output_
   std::uint64_t written_before_ = 0;  // bytes that are no longer in output_
   std::deque<Owed> owed_;
   bool over_ = false;

@@ -12,9 +12,9 @@
 #include <unordered_map>
 
 // Between the connections and the engine: gives every request its ticket, remembers who waits for
-// what, and hands each answer to the connection that asked. A connection that has ended hears nothing
-// more: what an answer gave it is given back to the engine as undelivered, and a session that has
-// something bound is ended by an input.
+// what, and hands each answer to the connection that asked. A connection that has ended hears
+// nothing more: what an answer gave it is given back to the engine as undelivered, and a session
+// that has something bound is ended by an input.
 namespace reeve::api {
 
 // What the daemon knows about itself, for daemon.status and session.hello.
