@@ -153,6 +153,22 @@ void insert_random(benchmark::State& state) {
   insert<Kind, Map>(state, false);
 }
 
+// The same by an Appender, as a snapshot is read.
+template <class Kind, class Map>
+void append(benchmark::State& state) {
+  const auto& ascending = keys<Kind>(true);
+  while (state.KeepRunningBatch(entry_count)) {
+    typename Map::Appender appender;
+    for (const auto& key : ascending) appender.append(key, {});
+    const auto map =
+        std::make_unique<decltype(std::move(appender).take())>(std::move(appender).take());
+    benchmark::DoNotOptimize(map.get());
+    state.PauseTiming();
+    *map = {};
+    state.ResumeTiming();
+  }
+}
+
 // A map that is kept for all workloads that leave its nodes where they are.
 template <class Kind, class Map>
 Map& ready() {
@@ -225,6 +241,9 @@ void add() {
   };
   benchmark::RegisterBenchmark(named("find").c_str(), find<Kind, Map>);
   benchmark::RegisterBenchmark(named("insert, ascending").c_str(), insert_ascending<Kind, Map>);
+  if constexpr (requires { typename Map::Appender; }) {
+    benchmark::RegisterBenchmark(named("append").c_str(), append<Kind, Map>);
+  }
   benchmark::RegisterBenchmark(named("insert, random").c_str(), insert_random<Kind, Map>);
   benchmark::RegisterBenchmark(named("queue: erase first, append").c_str(), queue<Kind, Map>);
   benchmark::RegisterBenchmark(named("edit in place").c_str(), edit<Kind, Map>);

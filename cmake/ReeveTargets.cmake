@@ -72,7 +72,30 @@ function(reeve_library name)
       DISCOVERY_MODE PRE_TEST
       PROPERTIES LABELS ${name} TIMEOUT 600
         ENVIRONMENT REEVE_GOLDEN=${PROJECT_SOURCE_DIR}/tests/golden)
+    reeve_laws(${name} ${tests})
   endif()
+endfunction()
+
+# The laws (RapidCheck) of a test program are played from one seed with its other tests; here once
+# more from each of a few others. A law that is new counts when the build was configured again.
+function(reeve_laws name)
+  set(laws "")
+  foreach(test IN LISTS ARGN)
+    file(STRINGS ${test} lines REGEX "^RC_GTEST_PROP\\(")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^RC_GTEST_PROP\\(([A-Za-z0-9]+), ([A-Za-z0-9]+),.*$" "\\1.\\2" law "${line}")
+      list(APPEND laws ${law})
+    endforeach()
+  endforeach()
+  if(NOT laws)
+    return()
+  endif()
+  list(JOIN laws ":" filter)
+  foreach(seed RANGE 2 5)
+    add_test(NAME ${name}.laws_from_seed_${seed} COMMAND ${name}_test --gtest_filter=${filter})
+    set_tests_properties(${name}.laws_from_seed_${seed} PROPERTIES LABELS ${name} TIMEOUT 600
+      ENVIRONMENT "RC_PARAMS=seed=${seed};REEVE_GOLDEN=${PROJECT_SOURCE_DIR}/tests/golden")
+  endforeach()
 endfunction()
 
 # The program lies at the root of the build directory, where people look for it. Its version is
