@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view usage =
     R"(reeve_sim [--seed N] [--steps M] [--steps-a-seed K] [--seeds S] [--time 60s]
 reeve_sim --replay SEED      the whole trace of one seed
-reeve_sim --planted [NAME]   finds every planted bug, or one (in a build with REEVE_PLANTED)
+reeve_sim --planted [NAME]   finds every planted bug, or one (reeve_sim_planted has them)
 
 Without a limit it runs for 60 seconds. Without --seed the first seed comes from the clock.
 )";
@@ -121,7 +121,7 @@ int run(int argc, char** argv) {
   }
   if (planted_ones) {
     if (to_replay) {
-      if (!plant(planted_name)) misuse("no such planted bug, or not a planted build");
+      if (!plant(planted_name)) misuse("no such planted bug, or not reeve_sim_planted");
     } else {
       return find_planted(planted_name, seed.value_or(1), limits.time);
     }
