@@ -106,6 +106,7 @@ class World final : private engine::Listener, private engine::Projector {
   void housekeeping();
   void write_checkpoint();
   void project();
+  void judge_reserve(const Result<journal::Sequence>& committed);
   void failed(const Error& error);
 
   // world_faults.cc
@@ -153,6 +154,7 @@ class World final : private engine::Listener, private engine::Projector {
   Disk::Fault strike_ = Disk::Fault::Eio;
   std::uint64_t strike_at_ = 0;
   bool full_ = false;
+  std::uint64_t reserve_ = 0;  // what can be committed though the disk is full
   std::uint64_t until_check_ = 0;
   bool touched_grants_ = true;  // by what happened since the last check
   bool touched_queues_ = true;

@@ -79,6 +79,8 @@ class Check {
     const bool claimed = processing || item.state == ItemState::Completed;
     expect(claimed == rest.claim.has_value(), thing, "has a claim, or none, against its state");
     if (processing && rest.claim) check_claim(id, item, *rest.claim);
+    expect(
+        processing || !rest.claim || !rest.claim->due, thing, "is over and still has a deadline");
     if (!rest.dedupe_key.empty() && !ended) {
       const ItemId* holder = table_.dedupe.find({item.queue, rest.dedupe_key});
       expect(holder && *holder == id, thing, "does not have its dedupe key");
