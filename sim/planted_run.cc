@@ -41,6 +41,10 @@ struct Found {
   std::array<char, 160> what{};
 };
 
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
 void look_for(const BugName& bug, const Limits& limits, Found& found) {
   plant(bug.name);
   const Finding finding = run_seeds(limits, [&](std::uint64_t seed, const Counts& so_far) {
@@ -63,12 +67,14 @@ int find_planted(std::string_view name,
                  std::optional<std::chrono::milliseconds> time) {
 #ifndef REEVE_PLANTED
   (void)name, (void)first_seed, (void)time;
-  fmt::print(stderr, "reeve_sim: this build has no planted bugs: ./dev sim --planted makes one\n");
+  fmt::print(
+      stderr,
+      "reeve_sim: this program has no planted bugs: ./dev sim --planted runs the one that has\n");
   return 2;
 #else
   Limits limits;
   limits.first_seed = first_seed;
-  limits.time = time.value_or(std::chrono::seconds{60});
+  limits.processor_time = time.value_or(std::chrono::seconds{60});
   int missed = 0;
   int tried = 0;
   fmt::print("| bug | where | seed | step | seconds | found by |\n|---|---|---|---|---|---|\n");
@@ -79,7 +85,6 @@ int find_planted(std::string_view name,
         mmap(nullptr, sizeof(Found), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) std::abort();
     auto* const found = new (memory) Found;
-    const auto start = std::chrono::steady_clock::now();
     std::fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
@@ -90,8 +95,9 @@ int find_planted(std::string_view name,
       _exit(0);
     }
     int status = 0;
-    waitpid(child, &status, 0);
-    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    rusage used{};
+    wait4(child, &status, 0, &used);
+    const double took = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
     const bool stopped = WIFSIGNALED(status);
     const std::string how = stopped ? "a CHECK or a crash" : std::string(found->what.data());
     if (found->found || stopped) {
@@ -100,14 +106,14 @@ int find_planted(std::string_view name,
                  bug.where,
                  found->seed,
                  stopped ? std::string("-") : std::to_string(found->step),
-                 took.count(),
+                 took,
                  how);
     } else {
       ++missed;
       fmt::print("| {} | {} | - | - | {:.2f} | NOT FOUND in {} steps |\n",
                  bug.name,
                  bug.where,
-                 took.count(),
+                 took,
                  found->steps);
     }
     munmap(memory, sizeof(Found));

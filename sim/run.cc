@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <deque>
 
 namespace reeve::sim {
@@ -10,12 +11,18 @@ Finding run_seeds(const Limits& limits,
                   const std::function<void(std::uint64_t, const Counts&)>& before) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
+  const std::clock_t start_of_processor = std::clock();
   const auto elapsed = [&] { return Clock::now() - start; };
+  const auto worked = [&] {
+    return std::chrono::duration<double>(static_cast<double>(std::clock() - start_of_processor) /
+                                         CLOCKS_PER_SEC);
+  };
   Finding finding;
   for (std::uint64_t seed = limits.first_seed;; ++seed) {
     if (limits.seeds && finding.seeds >= *limits.seeds) break;
     if (limits.steps && finding.counts.steps >= *limits.steps) break;
     if (limits.time && elapsed() >= *limits.time) break;
+    if (limits.processor_time && worked() >= *limits.processor_time) break;
     if (before) before(seed, finding.counts);
     Report report;
     World world(seed, report, limits.steps_a_seed);
@@ -28,6 +35,7 @@ Finding run_seeds(const Limits& limits,
     }
   }
   finding.seconds = std::chrono::duration<double>(elapsed()).count();
+  finding.processor_seconds = worked().count();
   return finding;
 }
 

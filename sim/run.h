@@ -23,6 +23,7 @@ struct Finding {
   std::uint64_t seeds = 0;
   std::optional<Failure> failure;
   double seconds = 0;
+  double processor_seconds = 0;  // of this process: others may be using the machine as well
 };
 
 struct Limits {
@@ -31,6 +32,7 @@ struct Limits {
   std::optional<std::uint64_t> steps = {};         // over all seeds
   std::optional<std::uint64_t> steps_a_seed = {};  // else by the seed's own plan
   std::optional<std::chrono::milliseconds> time = {};
+  std::optional<std::chrono::milliseconds> processor_time = {};
 };
 
 // Until a limit is reached or something is violated. `before` is told of every seed.

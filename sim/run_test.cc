@@ -17,13 +17,17 @@ std::string told(const Finding& finding) {
 }
 
 TEST(Simulator, FindsNothingInAFewSeeds) {
-  const Finding finding = run_seeds({.first_seed = 1, .seeds = 25});
+  const Finding finding = run_seeds({.first_seed = 1, .seeds = 60});
   EXPECT_FALSE(finding.failure) << told(finding);
-  EXPECT_GT(finding.counts.crashes, 25U);
+  EXPECT_GT(finding.counts.crashes, 60U);
   EXPECT_GT(finding.counts.recoveries, finding.counts.crashes / 2);
   EXPECT_GT(finding.counts.refusals, 0U);
   EXPECT_GT(finding.counts.checkpoints, 0U);
   EXPECT_GT(finding.counts.observed, 0U);
+  EXPECT_GT(finding.counts.undelivered, 0U);
+  // On a disk that is short of space new work is refused, and work is still finished.
+  EXPECT_GT(finding.counts.refused_full, 0U);
+  EXPECT_GT(finding.counts.finished_full, 0U);
 }
 
 TEST(Simulator, RunsASeedTheSameWayEveryTime) {

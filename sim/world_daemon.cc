@@ -20,6 +20,7 @@ void World::writer_goes_on() {
   if (!daemon.committed) {
     report_.say("  commit {} to {}", daemon.batch->first, daemon.batch->last);
     const Result<journal::Sequence> last = daemon.journal->commit(daemon.batch->entries());
+    judge_reserve(last);
     if (!last) return failed(last.error());
     if (*last != daemon.batch->last) report_.violated("the journal counts otherwise");
     oracle_.committed();
@@ -30,6 +31,20 @@ void World::writer_goes_on() {
   daemon.engine->committed(daemon.batch->last);
   daemon.batch.reset();
   daemon.committed = false;
+}
+
+// Whoever had a spare segment when the disk filled up can commit about as much as that holds.
+void World::judge_reserve(const Result<journal::Sequence>& committed) {
+  constexpr std::uint64_t beside_payload = 160;
+  std::uint64_t bytes = 0;
+  for (const journal::Entry& entry : daemon_->batch->entries()) {
+    bytes += entry.payload.size() + beside_payload;
+  }
+  if (!committed && committed.error().code == Error::Code::Full && !has_struck() &&
+      bytes < reserve_) {
+    report_.violated("there was a spare segment, and no room: " + committed.error().message);
+  }
+  reserve_ -= std::min(reserve_, bytes);
 }
 
 // The disk said no. If that was the end of the machine or the process, nobody is there to hear it;
@@ -66,7 +81,7 @@ void World::failed(const Error& error) {
 void World::housekeeping() {
   Daemon& daemon = *daemon_;
   journal::Journal& journal = *daemon.journal;
-  if (journal.wants_prepare() && dice_.percent(60)) {
+  if (dice_.percent(60) && daemon.engine->wants_prepare(journal)) {
     report_.say("  prepare");
     const Result<void> prepared = journal.prepare();
     if (!prepared && prepared.error().code != Error::Code::Full) return failed(prepared.error());

@@ -22,6 +22,8 @@ void World::maybe_fault() {
     full_ = !full_;
     disk_.set_free_space(full_ ? dice_.below(std::uint64_t{64} << 10U) : std::uint64_t{1} << 40U);
     report_.say("  the disk is {}", full_ ? "full" : "empty again");
+    const bool spare = full_ && !daemon_->journal->wants_prepare();
+    reserve_ = spare ? (plan_.journal.first_segment - journal::block_size) / 2 : 0;
   }
   const auto strike = [&](std::uint64_t chance, Disk::Fault fault, std::uint64_t within) {
     if (struck_ || !dice_.one_in(chance)) return;
@@ -78,6 +80,7 @@ void World::end_daemon(bool power_lost) {
   }
   askers_.clear();
   waiters_.clear();
+  lost_.clear();
   oracle_.daemon_ended();
   clients_.daemon_ended();
   hands_.daemon_ended(power_lost);
@@ -189,6 +192,7 @@ void World::began(engine::Remembered remembered, std::unique_ptr<journal::Journa
   replayed_.clear();
   projector_reached_ = 0;
   const Sequence base = remembered.snapshot;
+  reserve_ = 0;
   daemon_.emplace();
   daemon_->journal = std::move(journal);
   daemon_->clock.emplace(remembered.state.now, clocks_.reading());
@@ -231,6 +235,10 @@ void World::damage() {
   if (kept.size() < 2) return;
   const Oracle::Kept& record = kept[dice_.below(kept.size())];
   if (record.batch == kept.back().batch || record.payload.size() < 16) return;
+  // It is found by its bytes: no other may have the same.
+  for (const Oracle::Kept& other : kept) {
+    if (&other != &record && other.payload.find(record.payload) != std::string::npos) return;
+  }
   // Of a group that a start has written again, the last copy is the one that counts.
   const std::map<std::string, std::string> contents = disk_.contents();
   for (auto file = contents.rbegin(); file != contents.rend(); ++file) {
