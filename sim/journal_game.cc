@@ -35,6 +35,8 @@ JournalGame::JournalGame(std::uint64_t seed) : seed_(seed), random_(mix(seed)), 
   // Small, so that segments end and snapshots fall due all the time.
   options_.first_segment = 4096 * (2 + random(4));
   options_.largest_segment = 4096 * (2 + random(16));
+  options_.largest_group = options_.first_segment / 2;
+  options_.measure_every = 4096;
   options_.snapshot_after = 1000 + random(20000);
   options_.chunk_size = 64 + random(2000);
   options_.sync_every = 1 + random(4000);

@@ -56,6 +56,8 @@ Plan draw_plan(Dice& dice) {
   }
   plan.journal.first_segment = dice.between(2, dice.percent(25) ? 10 : 5) * 4096;
   plan.journal.largest_segment = plan.journal.first_segment << dice.below(3);
+  plan.journal.largest_group = plan.journal.first_segment;
+  plan.journal.measure_every = 8192;
   plan.journal.snapshot_after = dice.between(4, dice.percent(25) ? 40 : 16) * 1024;
   plan.journal.keep_free = std::uint64_t{256} << 10U;
   plan.journal.chunk_size = dice.between(1, 8) * 1024;

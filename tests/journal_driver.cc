@@ -62,6 +62,7 @@ Options options() {
   options.fresh_id = random_journal_id();
   options.first_segment = 8192;
   options.largest_segment = 32768;
+  options.largest_group = 8192;
   options.chunk_size = 512;
   options.sync_every = 1024;
   return options;

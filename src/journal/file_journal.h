@@ -21,6 +21,10 @@ struct Options {
 
   std::uint64_t first_segment = std::uint64_t{1} << 20U;  // later ones double, up to the next
   std::uint64_t largest_segment = std::uint64_t{64} << 20U;
+  // The spare segment has room for a group of this size whatever becomes of the disk: no input is
+  // larger, and batches are not unless they are one input.
+  std::uint64_t largest_group = std::uint64_t{5} << 20U;
+  std::uint64_t measure_every = std::uint64_t{256} << 10U;  // bytes of journal: the disk's room
   std::uint64_t snapshot_after = std::uint64_t{32} << 20U;  // bytes of journal, at least
   std::uint64_t keep_free = std::uint64_t{16} << 20U;       // beside room for a snapshot
 

@@ -35,6 +35,8 @@ struct Inheritance {
   std::vector<SnapshotFileInfo> snapshots;
   std::uint64_t last_snapshot_bytes = 0;
   std::uint64_t bytes_since_snapshot = 0;
+  std::unique_ptr<File> spare;  // open for Commit, if there is one
+  std::uint64_t spare_size = 0;
 };
 
 class FileJournal final : public Journal {
@@ -64,10 +66,16 @@ class FileJournal final : public Journal {
   // For what may fail for want of room and leave everything as it was.
   std::unexpected<Error> end_unless_full(const Error& error);
 
+  Result<void> sync_names();
   Result<void> next_segment(std::uint64_t group);
   Result<void> make_spare();
   Result<void> measure_room();
   Result<void> truncate_to(Sequence base);
+  Result<void> remove(const std::string& name);
+
+  // Of the segments before the one in use that no snapshot covers: what one would make needless.
+  // The mutex is held.
+  std::uint64_t uncovered_bytes() const;
 
   Files& files_;
   const Options options_;
@@ -79,13 +87,18 @@ class FileJournal final : public Journal {
   std::atomic<std::uint64_t> appended_ = 0;  // bytes of records, since the base of recovery
   std::atomic<bool> short_ = false;
 
+  // Held while the directory is synced.
+  std::mutex names_;
+
   // What both threads touch. Held for moments, never while the disk is at work.
   mutable std::mutex mutex_;
   std::optional<Error> error_;
   Group next_group_;
   std::vector<SegmentInfo> segments_;
   enum class Spare { Missing, Ready, BeingUsed } spare_ = Spare::Missing;
+  std::unique_ptr<File> spare_file_;  // of one that is ready: using it takes no descriptor
   std::uint64_t spare_size_ = 0;
+  std::uint64_t measured_at_ = 0;  // what had been appended when the disk's room was looked at
   std::vector<SnapshotFileInfo> snapshots_;
   std::uint64_t last_snapshot_bytes_ = 0;
   std::uint64_t appended_at_snapshot_ = 0;

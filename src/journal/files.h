@@ -18,11 +18,15 @@
 //
 // Everything else may or may not survive, in any combination. After a sync that failed the bytes
 // written before it may be lost though reads go on showing them, and a second sync may succeed
-// without writing them: nobody may call it again and believe the answer.
+// without writing them: nobody may call it again and believe the answer. Of a directory this much
+// is believed, and no process but the next one has to: when a sync_directory() fails, a later one
+// fails too or does what both should have done. (File systems with a log of their own, ext4, xfs
+// and btrfs among them, stop taking changes when they cannot write it.)
 //
 // Errors name the file, the offset where there is one, and what the system said. No room left is
-// Error::Code::Full, a missing file NotFound, everything else Io; a sync that fails, for whatever
-// reason, is Io.
+// Error::Code::Full, and so is an open() or create() that finds no descriptor or no memory: nothing
+// has happened, and it may be tried again later. A missing file is NotFound, everything else Io; a
+// sync that fails, for whatever reason, is Io.
 namespace reeve::journal {
 
 // Writes to a file opened for Commit begin and end at multiples of this, and come from memory
@@ -54,6 +58,12 @@ class File {
 
   // The file becomes `size` zeroes, in blocks that later writes need not allocate. Not yet synced.
   virtual Result<void> fill_with_zeroes(std::uint64_t size) = 0;
+
+  // False: somebody has removed it, and what is written to it nobody will find again.
+  virtual Result<bool> has_name() { return true; }
+
+  // It has another name now; errors tell that one.
+  virtual void renamed(const std::string& /*path*/) {}
 };
 
 class Files {

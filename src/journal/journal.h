@@ -62,7 +62,9 @@ class SnapshotWriter {
 };
 
 // Whether new work may be taken. The reserve is the segment in use and the spare one, which are
-// there whatever happens to the disk.
+// there whatever happens to the disk (unless its file system writes every block to a new place, as
+// btrfs and zfs do: there a full disk may end the journal at any commit). What is left of it when
+// new work ends is the rest of that segment, less Options::measure_every, and all of the spare.
 enum class Room {
   Plenty,
   FinishingOnly,  // the disk is as good as full: only what frees things may still be committed
@@ -75,8 +77,10 @@ using GroupVisitor = std::function<Result<void>(std::span<const Record> group)>;
 // rest may be asked by anybody at any time.
 //
 // The first failed write or sync ends it: from then on every call fails with that same error, and
-// no sync is ever tried again. Only the next recovery knows what the disk holds. That the disk is
-// full while a spare or a snapshot is being made is no such end: the call fails, room() shrinks.
+// no sync is ever tried again, by no thread. Only the next recovery knows what the disk holds. That
+// the disk is full while a spare or a snapshot is being made, or that no descriptor is left to open
+// a file with, is no such end: the call fails with Error::Code::Full, room() shrinks. A segment that
+// somebody has removed ends it too: what was written there nobody will find again.
 class Journal {
  public:
   Journal() = default;
@@ -86,7 +90,8 @@ class Journal {
 
   // One group: all of the entries or none survive. When it returns they are on stable storage, in
   // order, under the sequences from next_sequence() on; the last one is returned. At least one
-  // entry.
+  // entry. A group of up to Options::largest_group has its place on a full disk too, once a spare
+  // was prepared.
   virtual Result<Sequence> commit(std::span<const Entry> entries) = 0;
 
   // The sequence of the next entry to be committed; everything before it is durable.
@@ -95,12 +100,15 @@ class Journal {
   virtual Room room() const = 0;
 
   // Makes what the next commits will need, so that they need not wait for it: call it after the
-  // first reply and whenever wants_prepare(). Also looks at the disk's free space: while room() is
-  // FinishingOnly it is wanted again and again, so ask once a second, and after each truncate().
+  // first reply and whenever wants_prepare(). Also looks at the disk's free space, which is wanted
+  // whenever Options::measure_every bytes were committed; while room() is FinishingOnly again and
+  // again, so ask once a second, and after each truncate().
   virtual bool wants_prepare() const = 0;
   virtual Result<void> prepare() = 0;
 
-  // The journal has grown by more than max(32 MiB, half of the last snapshot) since that one.
+  // The journal has grown by more than max(32 MiB, half of the last snapshot) since that one; or its
+  // segments have, however little is in them (every start makes one), by more than 64 MiB +
+  // max(64 MiB, the last snapshot); or room() is FinishingOnly and a snapshot would free a segment.
   virtual bool wants_snapshot() const = 0;
   virtual Result<std::unique_ptr<SnapshotWriter>> begin_snapshot(const Moment& moment) = 0;
 
@@ -139,7 +147,7 @@ struct Findings {
 // Nothing on the disk changes before begin(). One thread.
 //
 // It refuses (Error::Code::Corrupt, naming file and offset) a bad record that a valid later group
-// follows, a gap, a file of another journal, and a tail that is shorter than a clean stop or a
+// follows, a gap, a snapshot without any segment, a file of another journal, and a tail that is shorter than a clean stop or a
 // snapshot says; and (Error::Code::Conflict) what a newer version has written.
 class Recovery {
  public:

@@ -99,7 +99,9 @@ class RealFile final : public File {
   Result<void> fill_with_zeroes(std::uint64_t size) override {
     CHECK(!direct_);
     // Asks for all of it at once: contiguous where possible, and no room is known at the start.
-    if (::fallocate(descriptor_, 0, 0, static_cast<off_t>(size)) != 0 && errno != EOPNOTSUPP) {
+    while (::fallocate(descriptor_, 0, 0, static_cast<off_t>(size)) != 0) {
+      if (errno == EINTR) continue;
+      if (errno == EOPNOTSUPP || errno == ENOSYS) break;
       return failed(errno, fmt::format("cannot take {} bytes for {}", size, path_));
     }
     const std::string zeroes(std::min<std::uint64_t>(size, fill_piece), '\0');
@@ -112,6 +114,14 @@ class RealFile final : public File {
     }
     return {};
   }
+
+  Result<bool> has_name() override {
+    struct stat status{};
+    if (::fstat(descriptor_, &status) == 0) return status.st_nlink > 0;
+    return failed(errno, fmt::format("cannot ask whether {} is there", path_));
+  }
+
+  void renamed(const std::string& path) override { path_ = path; }
 
  private:
   int descriptor_;
@@ -161,8 +171,14 @@ Result<std::unique_ptr<File>> RealFiles::open_file(const std::string& name,
   if (direct) flags |= O_DIRECT | O_DSYNC;
   const int descriptor = ::openat(directory_, name.c_str(), flags, file_mode);
   if (descriptor < 0) {
+    const int error = errno;
     const std::string_view verb = (flags & O_CREAT) != 0 ? "create" : "open";
-    return failed(errno, fmt::format("cannot {} {}", verb, path_of(name)));
+    std::unexpected<Error> failure =
+        failed(error, fmt::format("cannot {} {}", verb, path_of(name)));
+    // Nothing has happened to the disk.
+    const bool later = error == EMFILE || error == ENFILE || error == ENOMEM;
+    if (later) failure.error().code = Error::Code::Full;
+    return failure;
   }
   return std::make_unique<RealFile>(descriptor, path_of(name), direct);
 }
@@ -228,15 +244,21 @@ Result<void> make_directory(const std::string& path) {
   std::string parent = path.starts_with('/') ? "/" : ".";
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);
-    if (::mkdir(part.c_str(), directory_mode) == 0) {
-      // Or it might be gone after a loss of power, with all that was synced in it.
-      const auto above = RealFiles::open_directory(parent, SyncMethod::DataSync);
-      if (!above) return fail(above.error());
-      if (Result<void> synced = (*above)->sync_directory(); !synced) return synced;
-    } else if (errno != EEXIST) {
+    const bool last = end == std::string::npos;
+    const bool made = ::mkdir(part.c_str(), directory_mode) == 0;
+    if (!made && errno != EEXIST) {
       return failed(errno, fmt::format("cannot make the directory {}", part));
     }
-    if (end == std::string::npos) return {};
+    if (made || last) {
+      // Or it might be gone after a loss of power, with all that was synced in it; also one that is
+      // there, since whoever made it may not have come as far as this.
+      const auto above = RealFiles::open_directory(parent, SyncMethod::DataSync);
+      if (!above && made) return fail(above.error());
+      if (above) {
+        if (Result<void> synced = (*above)->sync_directory(); !synced) return synced;
+      }
+    }
+    if (last) return {};
     parent = part;
   }
 }

@@ -121,8 +121,10 @@ Result<void> FileRecovery::choose_snapshot() {
 // The records after the base must be there from the first.
 Result<void> FileRecovery::check_reach() {
   if (segments_.empty()) {
-    if (!snapshot_ && !damaged_snapshot_.empty()) return corrupt(damaged_snapshot_);
-    return {};
+    // A journal has a segment from its first moment on.
+    if (listing_.snapshots.empty()) return {};
+    return corrupt(fmt::format("{}: there is no segment beside it: files are missing",
+                               files_.path_of(snapshot_name(listing_.snapshots.back()))));
   }
   if (segments_.front().first_sequence <= base() + 1) return {};
   return corrupt(fmt::format("{}: begins with record {}, but record {} is wanted: {}",

@@ -2,6 +2,7 @@
 #include "base/planted.h"
 #include "journal/recovery_impl.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace reeve::journal {
@@ -16,9 +17,6 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   decoder_.reset();
   if (!id_) id_ = options_.fresh_id;
 
-  if (listing_.clean) {
-    if (Result<void> removed = files_.remove(clean_name); !removed) return fail(removed.error());
-  }
   Result<SegmentWriter> writer = new_segment();
   if (!writer) return fail(writer.error());
   if (Result<void> tidied = tidy_up(writer->header()); !tidied) return fail(tidied.error());
@@ -35,7 +33,9 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
                           .segments = std::move(segments),
                           .snapshots = std::move(snapshots_),
                           .last_snapshot_bytes = snapshot_ ? snapshot_->stored_bytes : 0,
-                          .bytes_since_snapshot = replayed_bytes_};
+                          .bytes_since_snapshot = replayed_bytes_,
+                          .spare = std::move(spare_),
+                          .spare_size = spare_size_};
   return std::make_unique<FileJournal>(files_, options_, std::move(inheritance));
 }
 
@@ -69,14 +69,16 @@ Result<SegmentWriter> FileRecovery::new_segment() {
     Result<void> rewritten = writer->append(header.first_sequence, header.first_group, again);
     if (!rewritten) return fail(rewritten.error());
   }
+  // Not before it is known that there is room to begin with.
+  if (listing_.clean) {
+    if (Result<void> removed = remove(clean_name); !removed) return fail(removed.error());
+  }
   const std::string name = segment_name(header.number);
   if (Result<void> renamed = files_.rename(*made, name); !renamed) return fail(renamed.error());
   if (!planted(Bug::StartNameUnsynced)) {
     if (Result<void> synced = files_.sync_directory(); !synced) return fail(synced.error());
   }
-  file = files_.open(name, Access::Commit);
-  if (!file) return fail(file.error());
-  writer->use(std::move(*file));
+  writer->renamed(files_.path_of(name));
   return writer;
 }
 
@@ -98,8 +100,15 @@ Result<std::string> FileRecovery::zeroes_for(SegmentHeader& header, bool records
   }
   made_ = unfinished(segment_name(header.number));
   Result<void> zeroes = make_zeroes(files_, made_, header.size);
-  if (!zeroes && zeroes.error().code == Error::Code::Full && listing_.spare) {
-    if (Result<void> removed = files_.remove(spare_name); !removed) return fail(removed.error());
+  const auto is_full = [&] { return !zeroes && zeroes.error().code == Error::Code::Full; };
+  if (is_full() && !listing_.unfinished.empty()) {
+    for (const std::string& name : std::exchange(listing_.unfinished, {})) {
+      if (Result<void> removed = remove(name); !removed) return fail(removed.error());
+    }
+    zeroes = make_zeroes(files_, made_, header.size);
+  }
+  if (is_full() && listing_.spare) {
+    if (Result<void> removed = remove(spare_name); !removed) return fail(removed.error());
     listing_.spare = false;
     zeroes = make_zeroes(files_, made_, header.size);
   }
@@ -114,16 +123,38 @@ Result<void> FileRecovery::tidy_up(const SegmentHeader& first_kept) {
   for (const std::string& name : listing_.unfinished) {
     if (name != made_) doomed.push_back(name);
   }
-  if (listing_.spare) doomed.push_back(spare_name);
+  if (Result<void> kept = keep_spare(first_kept); !kept) return kept;
+  if (listing_.spare && !spare_) doomed.push_back(spare_name);
   while (!segments_.empty() && segments_.back().first_sequence >= first_kept.first_sequence) {
     doomed.push_back(segment_name(segments_.back().number));
     segments_.pop_back();
   }
   segments_.push_back(first_kept);
   for (const std::string& name : doomed) {
-    if (Result<void> removed = files_.remove(name); !removed) return removed;
+    if (Result<void> removed = remove(name); !removed) return removed;
   }
   return {};
+}
+
+// What the last user has put by for a full disk, if it is as much as we would. No record was ever
+// written to it: a spare has another name, for good, before its first one.
+Result<void> FileRecovery::keep_spare(const SegmentHeader& segment) {
+  if (!listing_.spare) return {};
+  Result<std::unique_ptr<File>> spare = files_.open(spare_name, Access::Commit);
+  if (!spare) return fail(spare.error());
+  const Result<std::uint64_t> size = (*spare)->size();
+  if (!size) return fail(size.error());
+  const std::uint64_t wish = std::min(2 * segment.size, options_.largest_segment);
+  if (*size < segment_size_for(wish, options_.largest_group) || *size % block_size != 0) return {};
+  spare_ = std::move(*spare);
+  spare_size_ = *size;
+  return {};
+}
+
+Result<void> FileRecovery::remove(const std::string& name) {
+  Result<void> removed = files_.remove(name);
+  if (!removed && removed.error().code == Error::Code::NotFound) return {};
+  return removed;
 }
 
 }  // namespace reeve::journal

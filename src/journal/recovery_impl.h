@@ -36,6 +36,8 @@ class FileRecovery final : public Recovery {
   Result<void> check_promises();
   Result<SegmentWriter> new_segment();
   Result<std::string> zeroes_for(SegmentHeader& header, bool records);
+  Result<void> keep_spare(const SegmentHeader& segment);
+  Result<void> remove(const std::string& name);
   Result<void> tidy_up(const SegmentHeader& first_kept);
   Result<void> check_journal(const JournalId& id, const std::string& name);
   void note(std::string sentence) { findings_.notes.push_back(std::move(sentence)); }
@@ -65,6 +67,8 @@ class FileRecovery final : public Recovery {
   Group next_group_ = 1;
   std::uint64_t replayed_bytes_ = 0;
   std::string made_;  // the unfinished file that became the new segment
+  std::unique_ptr<File> spare_;
+  std::uint64_t spare_size_ = 0;
   bool replayed_ = false;
   bool begun_ = false;
 };

@@ -206,6 +206,20 @@ TEST(Recovery, RefusesAGapBetweenSegments) {
   expect_refused(scratch, Error::Code::Corrupt, "the records end, but the next segment begins");
 }
 
+TEST(Recovery, RefusesASnapshotWithoutAnySegment) {
+  Scratch scratch;
+  {
+    const Result<Opened> opened = open(scratch.files());
+    commit(*opened->journal, {"a"});
+    snapshot(*opened->journal, 1, "one");
+    commit(*opened->journal, {"b"});
+  }
+  std::filesystem::remove(scratch.path(segment_name(1)));
+  expect_refused(scratch, Error::Code::Corrupt, "there is no segment");
+  scratch.flip(snapshot_name(1), 80);
+  expect_refused(scratch, Error::Code::Corrupt, "there is no segment");
+}
+
 TEST(Recovery, TellsTheRestOfAGroupThatTheSnapshotHalfContains) {
   Scratch scratch;
   {

@@ -33,6 +33,18 @@ Result<void> make_zeroes(Files& files, const std::string& name, std::uint64_t si
   return (*file)->sync();
 }
 
+Result<std::uint64_t> make_zeroes(Files& files,
+                                  const std::string& name,
+                                  std::uint64_t wish,
+                                  std::uint64_t least) {
+  Result<void> made = make_zeroes(files, name, wish);
+  if (made) return wish;
+  if (made.error().code != Error::Code::Full || least >= wish) return fail(made.error());
+  made = make_zeroes(files, name, least);
+  if (!made) return fail(made.error());
+  return least;
+}
+
 char* BlockBuffer::grow_to(std::size_t size, std::size_t keep) {
   if (size <= size_) return memory_.get();
   const std::size_t rounded = up_to_blocks(std::max(size, 2 * size_));

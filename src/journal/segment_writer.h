@@ -23,6 +23,12 @@ std::uint64_t segment_size_for(std::uint64_t wish, std::uint64_t group);
 // A file of zeroes under this name, its content on stable storage, its name not yet.
 Result<void> make_zeroes(Files& files, const std::string& name, std::uint64_t size);
 
+// Likewise, but where there is no room for `wish` bytes only `least`. Says which.
+Result<std::uint64_t> make_zeroes(Files& files,
+                                  const std::string& name,
+                                  std::uint64_t wish,
+                                  std::uint64_t least);
+
 // Memory that begins at a multiple of a block, and grows by whole ones.
 class BlockBuffer {
  public:
@@ -46,8 +52,8 @@ class SegmentWriter {
   // `file` is open for Commit and holds zeroes; the header goes to its first block. Synced.
   static Result<SegmentWriter> begin(std::unique_ptr<File> file, const SegmentHeader& header);
 
-  // Goes on through another handle of the same file, which has meanwhile got its name.
-  void use(std::unique_ptr<File> file) { file_ = std::move(file); }
+  void renamed(const std::string& path) { file_->renamed(path); }
+  Result<bool> has_name() { return file_->has_name(); }
 
   bool fits(std::uint64_t group) const { return end_ + group <= header_.size; }
 

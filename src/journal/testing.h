@@ -60,6 +60,7 @@ inline Options small_options() {
   }
   options.first_segment = 8192;
   options.largest_segment = 16384;
+  options.largest_group = 4096;
   options.chunk_size = 64;
   options.keep_free = 0;
   return options;

@@ -18,6 +18,8 @@ using namespace journal;
 namespace {
 
 constexpr std::uint64_t salvaged_segment = std::uint64_t{64} << 20U;
+constexpr std::uint64_t empty_segment = std::uint64_t{1} << 20U;
+constexpr std::size_t chunk_size = std::size_t{256} << 10U;
 
 class Salvage {
  public:
@@ -33,7 +35,8 @@ class Salvage {
   Result<void> copy_records();
   Result<void> copy_segment(std::size_t index);
   Result<void> write(std::span<const Record> group);
-  Result<void> new_segment(std::span<const Record> group, std::uint64_t size);
+  Result<void> new_segment(Sequence sequence, Group group, std::uint64_t size);
+  Result<void> begin_if_nothing_was_written();
   Result<void> count_beyond(Segment& segment, std::uint64_t from);
 
   Files& files_;
@@ -42,6 +45,8 @@ class Salvage {
   Listing listing_;
   std::optional<JournalId> id_;
   Sequence base_ = 0;
+  Group base_group_ = 0;   // of what was durable when the base was finished
+  Group first_group_ = 0;  // of what is written; 0: nothing yet
   std::vector<std::optional<SegmentHeader>> headers_;
   std::optional<SegmentWriter> writer_;
   Sequence next_ = 0;          // 0: no record yet
@@ -67,8 +72,13 @@ Result<void> Salvage::run() {
   }
   if (Result<void> found = find_base(); !found) return found;
   read_headers();
-  if (Result<void> copied = copy_base(); !copied) return copied;
+  if (!id_) {
+    return fail(Error::Code::Corrupt, fmt::format("nothing in {} can be read", files_.path_of("")));
+  }
   if (Result<void> copied = copy_records(); !copied) return copied;
+  if (Result<void> begun = begin_if_nothing_was_written(); !begun) return begun;
+  // Last, so that what is left of an interrupted salvage does not start.
+  if (Result<void> copied = copy_base(); !copied) return copied;
   if (Result<void> synced = target_.sync_directory(); !synced) return synced;
   out_(fmt::format("salvaged {} records after {}, up to record {}",
                    written_,
@@ -88,9 +98,11 @@ Result<void> Salvage::find_base() {
     const Result<VerifiedSnapshot> found = verify_snapshot(files_, snapshot_name(*it));
     if (found) {
       base_ = *it;
+      base_group_ = found->end.durable_group;
       id_ = found->header.journal;
       return {};
     }
+    if (found.error().code == Error::Code::Conflict) return fail(found.error());
     out_("lost: " + found.error().message);
   }
   return {};
@@ -111,24 +123,32 @@ void Salvage::read_headers() {
   }
 }
 
+// With another end: what was durable when it was finished may be among what is lost.
 Result<void> Salvage::copy_base() {
   if (base_ == 0) return {};
   const std::string name = snapshot_name(base_);
-  const Result<std::unique_ptr<File>> from = files_.open(name, Access::Read);
+  const Result<std::unique_ptr<SnapshotDecoder>> from = SnapshotDecoder::open(files_, name);
   if (!from) return fail(from.error());
   const Result<std::unique_ptr<File>> to = target_.create(name, Access::Write);
   if (!to) return fail(to.error());
-  std::string piece(std::size_t{1} << 20U, '\0');
-  for (std::uint64_t at = 0;;) {
-    const Result<std::size_t> got = (*from)->read(at, piece);
-    if (!got) return fail(got.error());
-    if (*got == 0) break;
-    if (Result<void> put = (*to)->write(at, std::string_view(piece).substr(0, *got)); !put) {
-      return put;
-    }
-    at += *got;
+  SnapshotEncoder encoder(**to, (*from)->header(), chunk_size, true);
+  for (;;) {
+    const Result<std::string_view> chunk = (*from)->next();
+    if (!chunk) return fail(chunk.error());
+    if (chunk->empty()) break;
+    if (Result<void> put = encoder.append(*chunk); !put) return put;
   }
+  const Result<SnapshotEnd> end = encoder.finish({.digest = (*from)->end().digest,
+                                                  .durable_sequence = base_,
+                                                  .durable_group = first_group_ - 1});
+  if (!end) return fail(end.error());
   return (*to)->sync();
+}
+
+// A journal has a segment from its first moment on.
+Result<void> Salvage::begin_if_nothing_was_written() {
+  if (writer_) return {};
+  return new_segment(base_ + 1, base_group_ + 1, empty_segment);
 }
 
 Result<void> Salvage::copy_records() {
@@ -203,7 +223,9 @@ Result<void> Salvage::write(std::span<const Record> group) {
   for (const Record& record : group) entries.push_back(record.entry);
   const std::uint64_t size = group_size(entries);
   if (!writer_ || !writer_->fits(size)) {
-    if (Result<void> begun = new_segment(group, size); !begun) return begun;
+    const std::uint64_t whole = segment_size_for(salvaged_segment, size);
+    Result<void> begun = new_segment(group.front().sequence, group.front().group, whole);
+    if (!begun) return begun;
   }
   Result<void> written = writer_->append(group.front().sequence, group.front().group, entries);
   if (!written) return written;
@@ -212,12 +234,13 @@ Result<void> Salvage::write(std::span<const Record> group) {
   return {};
 }
 
-Result<void> Salvage::new_segment(std::span<const Record> group, std::uint64_t size) {
+Result<void> Salvage::new_segment(Sequence sequence, Group group, std::uint64_t size) {
+  if (first_group_ == 0) first_group_ = group;
   const SegmentHeader header{.journal = *id_,
                              .number = writer_ ? writer_->header().number + 1 : 1,
-                             .first_sequence = group.front().sequence,
-                             .first_group = group.front().group,
-                             .size = segment_size_for(salvaged_segment, size)};
+                             .first_sequence = sequence,
+                             .first_group = group,
+                             .size = size};
   const std::string name = segment_name(header.number);
   if (Result<void> zeroes = make_zeroes(target_, name, header.size); !zeroes) return zeroes;
   Result<std::unique_ptr<File>> file = target_.open(name, Access::Commit);

@@ -1,6 +1,9 @@
 #include "tools/journal_tool.h"
 
+#include "journal/crc32c.h"
+#include "journal/little_endian.h"
 #include "journal/names.h"
+#include "journal/segment.h"
 #include "journal/testing.h"
 #include "tools/json.h"
 
@@ -118,6 +121,63 @@ TEST(JournalTool, SalvageStopsAtASegmentWithoutAHeader) {
   ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
   EXPECT_EQ(rescued->content, "after a");
   EXPECT_EQ(rescued->payloads, Strings{});
+}
+
+// What a snapshot says was durable when it was finished is not, in what is rescued.
+TEST(JournalTool, WhatSalvageMakesStartsAlsoIfTheDamageIsNextToTheSnapshot) {
+  for (const std::size_t damaged : {1U, 2U}) {
+    Scratch scratch;
+    {
+      const Result<Opened> opened = open(scratch.files());
+      for (const char* payload : {"a", "b", "c"}) commit(*opened->journal, {payload});
+      snapshot(*opened->journal, 1, "one");
+    }
+    scratch.flip(segment_name(1), block_size + (damaged * encoded_size(1)) + 50);
+    ASSERT_FALSE(open(scratch.files()).has_value());
+    Scratch target;
+    Lines out;
+    ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+    for (int start = 0; start < 2; ++start) {
+      const Result<Opened> rescued = open(target.files());
+      ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
+      EXPECT_EQ(rescued->content, "one");
+      EXPECT_EQ(rescued->snapshot->digest, 0xabcU);
+      EXPECT_EQ(rescued->snapshot->moment.stamp, entry("").stamp);
+      EXPECT_EQ(rescued->payloads, damaged == 1 ? Strings{} : Strings{"b"});
+      EXPECT_EQ(rescued->journal->next_sequence(), damaged + 1);
+    }
+  }
+}
+
+TEST(JournalTool, SalvageOfNothingButAHeaderIsAJournalOfTheSameName) {
+  Scratch scratch;
+  {
+    const Result<Opened> opened = open(scratch.files());
+    for (const char* payload : {"a", "b"}) commit(*opened->journal, {payload});
+  }
+  scratch.flip(segment_name(1), block_size + 50);
+  Scratch target;
+  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), Lines().sink).has_value());
+  const Result<SegmentHeader> header = read_segment_header(target.files(), 1);
+  ASSERT_TRUE(header.has_value());
+  EXPECT_EQ(header->journal, small_options().fresh_id);
+  EXPECT_EQ(open(target.files())->journal->next_sequence(), 1U);
+}
+
+TEST(JournalTool, SalvageDoesNotPassOverWhatANewerVersionWrote) {
+  Scratch scratch;
+  make_journal(scratch);
+  std::string bytes = scratch.bytes(snapshot_name(1));
+  bytes[8] = 2;
+  const std::uint32_t crc =
+      crc32c(std::string_view(bytes).substr(16, 48), crc32c(std::string_view(bytes).substr(0, 12)));
+  store(bytes.data() + 12, crc);
+  scratch.put(snapshot_name(1), bytes);
+  Scratch target;
+  const Result<void> salvaged = journal_salvage(scratch.files(), target.files(), Lines().sink);
+  ASSERT_FALSE(salvaged.has_value());
+  EXPECT_EQ(salvaged.error().code, Error::Code::Conflict);
+  EXPECT_EQ(target.names(), Strings{});
 }
 
 // A judge that thinks every payload that begins with `otherwise` was decided otherwise.
