@@ -138,12 +138,12 @@ void Connection::reserve(Op op, std::optional<Duration> wait, Stamp now) {
 }
 
 void Connection::reserve_job(ItemId id, Stamp now) {
-  if (!std::exchange(is_worker_, true)) ++ledger_.workers;
   const queue::Item* item = ledger_.job(state(), id);
   if (!item) return say("NOT_FOUND\r\n");
   if (item->state == queue::ItemState::Processing && !is_over_at(state(), *item, now.now)) {
     return say("NOT_FOUND\r\n");
   }
+  if (!std::exchange(is_worker_, true)) ++ledger_.workers;
   if (item->state == queue::ItemState::Dead) ledger_.remember_attempts(state(), id, *item);
   const QueueName name = state().queues.queues.find(item->queue)->name;
   ++untold_;
