@@ -1,6 +1,7 @@
 // The program. This version holds the core and the journal and nothing that runs them, so there is
 // little to say on the command line yet; what is not here is refused, never pretended.
 
+#include "daemon/run.h"
 #include "tools/journal_command.h"
 
 #include <cstdio>
@@ -58,6 +59,10 @@ int main(int argc, char** argv) {
 
   const std::string_view word = arguments[1];
   if (word == "journal") return journal(arguments.subspan(2));
+  if (word == "daemon" && arguments.size() > 2 && std::string_view(arguments[2]) == "run") {
+    const std::vector<std::string_view> words(arguments.begin() + 3, arguments.end());
+    return reeve::daemon::run(words, REEVE_VERSION);
+  }
   const bool version = word == "--version";
   if (!version && word != "--help" && word != "-h") {
     return refuse(word.starts_with('-') ? "unknown option " : "unknown command ", word);

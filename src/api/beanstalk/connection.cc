@@ -15,6 +15,9 @@ constexpr std::size_t most_open = 1000;
 // What is read ahead of a reserve that waits.
 constexpr std::size_t read_ahead = std::size_t{64} << 10U;
 
+// Engine time never was so early.
+constexpr Time at_once{};
+
 }  // namespace
 
 Connection::Connection(SessionId session, Desk& desk, Ledger& ledger, const Machine& machine)
@@ -238,14 +241,14 @@ void Connection::say(std::string_view text) {
 // At once if there is something to go on with, or a wait to be ended.
 std::optional<Time> Connection::next_wake() const {
   if (is_over()) return std::nullopt;
-  if (stopped_ && !reserve_ && may_go_on()) return Time::min();
+  if (stopped_ && !reserve_ && may_go_on()) return at_once;
   if (waiter_ && !cancelled_) {
-    if (ended_) return Time::min();
+    if (ended_) return at_once;
     if (!held_.empty()) return none_due_before_ - deadline_margin;
     return std::nullopt;
   }
   if (held_.empty()) return std::nullopt;
-  return saturating_add(none_due_before_, Duration{1});
+  return std::max(saturating_add(none_due_before_, Duration{1}), looked_at_ + Duration{1});
 }
 
 void Connection::tick(Stamp now) {

@@ -40,7 +40,6 @@ class Connection final : public api::Connection {
   void end_of_input(Stamp now) override;
   bool wants_input() const override;
   std::size_t buffered() const override { return input_.size() - start_; }
-  void drained(Stamp now) override { go_on(now); }
 
   std::optional<Time> next_wake() const override;
   void tick(Stamp now) override;
@@ -167,6 +166,7 @@ class Connection final : public api::Connection {
 
   std::unordered_map<std::uint64_t, Held> held_;
   Time none_due_before_ = Time::max();  // of held_
+  Time looked_at_;                      // whether there still is what is in held_
 };
 
 }  // namespace reeve::api::beanstalk

@@ -30,6 +30,7 @@ std::optional<Connection::Held> Connection::held(ItemId id, Time now) {
 // Notices what time has taken away, and finds out when it will take the next.
 void Connection::look_at_held(Time now) {
   if (held_.empty() || none_due_before_ - deadline_margin > now) return;
+  looked_at_ = now;
   none_due_before_ = Time::max();
   for (auto at = held_.begin(); at != held_.end();) {
     Held& known = at->second;
