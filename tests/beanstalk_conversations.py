@@ -413,8 +413,8 @@ class Ours(unittest.TestCase):
     def test_time_to_run_ends_on_an_idle_connection(self):
         def taken_away():
             job = self.a.put(b"x", ttr=1)
-            self.assertEqual(self.a.reserve()[0], job)
             begin = time.monotonic()
+            self.assertEqual(self.a.reserve()[0], job)
             self.assertEqual(self.b.reserve()[0], job)
             self.assertEqual(self.b.ask(b"delete %d" % job), b"DELETED\r\n")
             return begin
@@ -456,6 +456,7 @@ class Ours(unittest.TestCase):
         self.server.kill()
         self.server.start()
         c = self.server.connect()
+        self.addCleanup(c.close)
         c.ask(b"use work")
         c.ask(b"watch work")
         self.assertEqual(c.ask(b"peek-buried"), b"FOUND %d 1\r\n1\r\n" % jobs[1])

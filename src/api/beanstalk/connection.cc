@@ -222,7 +222,7 @@ void Connection::answered(Call call) {
     open_.pop_front();
     ++first_call_;
   }
-  wrote();
+  touched();
   finish();
 }
 

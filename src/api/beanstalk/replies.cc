@@ -37,6 +37,7 @@ void Connection::waits(Call call, WaiterId waiter) {
   waiting_ = call;
   waiter_ = waiter;
   ++ledger_.waiting;
+  touched();  // a wait may have to be ended early
 }
 
 void Connection::waits_no_more(Call call) {
