@@ -30,6 +30,7 @@ void Desk::add(Connection& connection) {
 
 // A connection that resumed an older session has both numbers.
 void Desk::remove(Connection& connection, Stamp now) {
+  connection.closing();
   for (const Connection::Owed& owed : connection.owed()) {
     give_back({owed.project, owed.key, owed.reply}, now);
   }

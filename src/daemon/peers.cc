@@ -2,11 +2,13 @@
 
 #include "api/limits.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10U;
 constexpr int accepted_a_turn = 64;
+constexpr std::size_t other_descriptors = 64;
 constexpr Duration accept_again = 100ms;
 constexpr Duration sweep_every = 1s;
 
@@ -31,10 +34,19 @@ Peers::Peers(Poller& poller, api::Desk& desk, Log& log, SessionId first)
       desk_(desk),
       log_(log),
       first_(first.value),
+      most_(most_connections()),
       reserve_(open_reserve()),
       buffer_(read_bytes) {}
 
 Peers::~Peers() = default;
+
+std::size_t Peers::most_connections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return api::limits::connections;
+  const std::size_t descriptors = limit.rlim_cur;
+  const std::size_t rest = descriptors > other_descriptors ? descriptors - other_descriptors : 1;
+  return std::min(rest, api::limits::connections);
+}
 
 // ── Coming in ──
 
@@ -99,7 +111,7 @@ void Peers::accept_from(Listener& listener, Stamp now) {
       log_.say("somebody else's process tried to connect and was turned away");
       continue;
     }
-    if (peers_.size() >= api::limits::connections) {
+    if (peers_.size() >= most_) {
       send(socket.get(), listener.no_room.data(), listener.no_room.size(), MSG_NOSIGNAL);
       continue;
     }

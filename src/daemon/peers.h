@@ -54,6 +54,9 @@ class Peers {
 
   std::size_t size() const { return peers_.size(); }
 
+  // As many as may be, but the journal and the watched processes need descriptors, too.
+  static std::size_t most_connections();
+
  private:
   struct Listener {
     Descriptor socket;
@@ -94,6 +97,7 @@ class Peers {
   std::unordered_map<std::uint64_t, Peer> peers_;  // by seat: never used twice
   std::vector<std::uint64_t> ready_;
   std::uint64_t first_;
+  std::size_t most_;
   std::uint64_t last_seat_ = 0;
   std::set<std::pair<Time, std::uint64_t>> wakes_;
   std::set<std::uint64_t> blocked_;
