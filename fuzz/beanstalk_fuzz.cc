@@ -1,10 +1,10 @@
 // Links: api
 //
-// Whatever a client of beanstalkd sends, in whatever pieces and at whatever time: nothing breaks, what
-// was answered is whole lines, and the state keeps its invariants.
+// Whatever a client of beanstalkd sends, in whatever pieces and at whatever time: nothing breaks,
+// what was answered is whole lines, and the state keeps its invariants.
 //
-// An input is a list of events: a byte that says who (two connections) and what (bytes, time, the end
-// of the connection), two for a length or an amount of time, the bytes.
+// An input is a list of events: a byte that says who (two connections) and what (bytes, time, the
+// end of the connection), two for a length or an amount of time, the bytes.
 
 #include "api/beanstalk/connection.h"
 #include "core/apply.h"

@@ -4,8 +4,9 @@
 #include "api/beanstalk/options.h"
 #include "core/limits.h"
 
-#include <charconv>
 #include <fmt/format.h>
+
+#include <charconv>
 #include <memory>
 
 namespace reeve::daemon {

@@ -1,8 +1,9 @@
 #include "api/beanstalk/options.h"
 #include "daemon/run.h"
 
-#include <cstdio>
 #include <fmt/format.h>
+
+#include <cstdio>
 #include <string>
 #include <vector>
 

@@ -2,8 +2,9 @@
 #include "core/lease.h"
 #include "core/limits.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <utility>
 
 namespace reeve::api::beanstalk {
@@ -156,9 +157,8 @@ void Connection::delete_job(ItemId id, Stamp now) {
   if (std::optional<Held> mine = held(id, now.now)) {
     held_.erase(id.value);
     what.text = mine->queue.name;
-    return submit(std::move(what),
-                  queue::Complete{std::move(mine->queue), {{id, mine->claim}}},
-                  now);
+    return submit(
+        std::move(what), queue::Complete{std::move(mine->queue), {{id, mine->claim}}}, now);
   }
   const queue::Item* item = ledger_.job(state(), id);
   if (!item) return say("NOT_FOUND\r\n");
@@ -260,8 +260,8 @@ void Connection::kick(std::uint64_t count, Stamp now) {
 void Connection::kick_job(ItemId id, Stamp now) {
   const queue::Item* item = ledger_.job(state(), id);
   const bool dead = item && item->state == queue::ItemState::Dead;
-  const bool delayed = item && item->state == queue::ItemState::Pending && item->rest &&
-                       item->rest->not_before;
+  const bool delayed =
+      item && item->state == queue::ItemState::Pending && item->rest && item->rest->not_before;
   if (!dead && !delayed) return say("NOT_FOUND\r\n");
   const QueueName name = state().queues.queues.find(item->queue)->name;
   if (dead) ledger_.remember_attempts(state(), id, *item);

@@ -165,7 +165,8 @@ std::size_t Connection::consume_line(std::string_view bytes, Stamp now) {
 // To its end, wherever that is.
 std::size_t Connection::consume_endless(std::string_view bytes) {
   const std::size_t crlf = bytes.find("\r\n");
-  if (crlf == std::string_view::npos) return bytes.ends_with('\r') ? bytes.size() - 1 : bytes.size();
+  if (crlf == std::string_view::npos)
+    return bytes.ends_with('\r') ? bytes.size() - 1 : bytes.size();
   endless_ = false;
   say("BAD_FORMAT\r\n");
   return crlf + 2;

@@ -20,11 +20,12 @@
 // project. docs/beanstalkd.md has the mapping and what differs.
 //
 // Commands are carried out in the order in which they came, and answered in that order. They need
-// not wait for one another's answers, so a pipeline of puts is one commit; but behind a reserve that
-// waits nothing is read until it is answered.
+// not wait for one another's answers, so a pipeline of puts is one commit; but behind a reserve
+// that waits nothing is read until it is answered.
 //
-// A job that this connection has reserved is a claim bound to its session: the end of the connection
-// frees it, and time-to-run is the engine's to keep, whether or not anybody says anything here.
+// A job that this connection has reserved is a claim bound to its session: the end of the
+// connection frees it, and time-to-run is the engine's to keep, whether or not anybody says
+// anything here.
 namespace reeve::api::beanstalk {
 
 // A reserve is answered DEADLINE_SOON if a job that is held has no more time than this.

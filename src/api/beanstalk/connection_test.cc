@@ -1,6 +1,7 @@
 #include "api/beanstalk/testing.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
 
@@ -108,8 +109,7 @@ TEST_F(Beanstalk, ABuriedJobIsDeadAndSaysSo) {
 
 TEST_F(Beanstalk, AnotherProjectsJobsAreNotSeen) {
   const Reply opened = door.ask(project::Open{"/home/ana/shop", "shop"});
-  const ProjectNo shop =
-      std::get<project::Opened>(std::get<project::Reply>(opened.value)).project;
+  const ProjectNo shop = std::get<project::Opened>(std::get<project::Reply>(opened.value)).project;
   queue::NewItem secret;
   secret.data = Bytes("1");
   const Reply pushed = door.ask(queue::Push{{shop, "default"}, {secret}});
@@ -284,9 +284,9 @@ TEST_F(Beanstalk, AKickOfManyIsAnsweredWhenAllAreKicked) {
 }
 
 TEST_F(Beanstalk, WhatCameInPiecesIsTheSame) {
-  const std::string all =
-      "put 1 0 60 5\r\nhello\r\nreserve\r\nuse \r\nput 1 0 60 70000\r\n" + std::string(70'002, 'z') +
-      "list-tube-used\r\n" + std::string(300, 'a') + "\r\nwatch x\r\n";
+  const std::string all = "put 1 0 60 5\r\nhello\r\nreserve\r\nuse \r\nput 1 0 60 70000\r\n" +
+                          std::string(70'002, 'z') + "list-tube-used\r\n" + std::string(300, 'a') +
+                          "\r\nwatch x\r\n";
   const std::string whole = say(all);
   for (const std::size_t size : {1U, 2U, 3U, 7U, 1000U}) {
     engine::testing::MemoryDisk other_disk;

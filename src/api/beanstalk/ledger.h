@@ -70,9 +70,7 @@ class Ledger {
   std::uint32_t workers = 0;
   std::uint32_t waiting = 0;
 
-  QueueName queue_of(std::string_view tube) const {
-    return {settings.project, std::string(tube)};
-  }
+  QueueName queue_of(std::string_view tube) const { return {settings.project, std::string(tube)}; }
   // None: there is no such queue (yet), and the tube is empty.
   const queue::Queue* find(const State& state, std::string_view tube) const;
   // Of this project, and not completed.

@@ -48,8 +48,8 @@ bool take_number(std::string_view& text, Int& value) {
 }
 
 struct Loose {
-  bool any = false;       // there was a number at all
-  bool too_big = false;   // for 64 bits
+  bool any = false;        // there was a number at all
+  bool too_big = false;    // for 64 bits
   std::uint64_t bits = 0;  // two's complement
 };
 

@@ -1,6 +1,7 @@
 #include "api/beanstalk/line.h"
 
 #include <gtest/gtest.h>
+
 #include <string>
 
 namespace reeve::api::beanstalk {
@@ -12,13 +13,22 @@ const Parsed bad = std::unexpected(Fault::BadFormat);
 const Parsed unknown = std::unexpected(Fault::UnknownCommand);
 
 TEST(BeanstalkLine, APutHasFourNumbers) {
-  const Line expected{.op = Op::Put, .priority = 4294967295, .delay = 2, .time_to_run = 3, .body = 4};
+  const Line expected{
+      .op = Op::Put, .priority = 4294967295, .delay = 2, .time_to_run = 3, .body = 4};
   EXPECT_EQ(parse_line("put 4294967295 2 3 4"), Parsed(expected));
   EXPECT_EQ(parse_line("put  4294967295  2  3  4"), Parsed(expected));
 
-  for (const char* line : {"put ", "put 1", "put 1 2 3", "put a 2 3 4", "put 1 2 3 x", "put -1 2 3 4",
-                           "put +1 2 3 4", "put 4294967296 2 3 4", "put 1\t2 3 4",
-                           "put 1 2 3 4294967296", "put 1 2 3 99999999999999999999"}) {
+  for (const char* line : {"put ",
+                           "put 1",
+                           "put 1 2 3",
+                           "put a 2 3 4",
+                           "put 1 2 3 x",
+                           "put -1 2 3 4",
+                           "put +1 2 3 4",
+                           "put 4294967296 2 3 4",
+                           "put 1\t2 3 4",
+                           "put 1 2 3 4294967296",
+                           "put 1 2 3 99999999999999999999"}) {
     EXPECT_EQ(parse_line(line), bad) << line;
   }
   EXPECT_EQ(parse_line("put"), unknown);
@@ -29,8 +39,14 @@ TEST(BeanstalkLine, AnIdIsDigitsAndNothingElse) {
   EXPECT_EQ(parse_line("delete 7"), Parsed(Line{.op = Op::Delete, .id = 7}));
   EXPECT_EQ(parse_line("peek 18446744073709551615"),
             Parsed(Line{.op = Op::Peek, .id = 18446744073709551615U}));
-  for (const char* line : {"delete ", "delete x", "delete 7 ", "delete 7x", "delete -7",
-                           "delete 18446744073709551616", "reserve-job x", "touch 7 8"}) {
+  for (const char* line : {"delete ",
+                           "delete x",
+                           "delete 7 ",
+                           "delete 7x",
+                           "delete -7",
+                           "delete 18446744073709551616",
+                           "reserve-job x",
+                           "touch 7 8"}) {
     EXPECT_EQ(parse_line(line), bad) << line;
   }
   EXPECT_EQ(parse_line("delete\t7"), unknown);
@@ -77,8 +93,12 @@ TEST(BeanstalkLine, PauseTubeHasANameAndAnAmountOfTime) {
             Parsed(Line{.op = Op::PauseTube, .delay = 5, .name = "a"}));
   EXPECT_EQ(parse_line("pause-tube  a  5"),
             Parsed(Line{.op = Op::PauseTube, .delay = 5, .name = "a"}));
-  for (const char* line : {"pause-tube", "pause-tube a", "pause-tube a x", "pause-tube a 5 ",
-                           "pause-tube a -1", "pause-tube -a 5"}) {
+  for (const char* line : {"pause-tube",
+                           "pause-tube a",
+                           "pause-tube a x",
+                           "pause-tube a 5 ",
+                           "pause-tube a -1",
+                           "pause-tube -a 5"}) {
     EXPECT_EQ(parse_line(line), bad) << line;
   }
 }

@@ -2,8 +2,9 @@
 
 #include "core/limits.h"
 
-#include <charconv>
 #include <fmt/format.h>
+
+#include <charconv>
 #include <limits>
 
 namespace reeve::api::beanstalk {
@@ -77,24 +78,24 @@ class Reader {
       case 'z':
         return size(value);
       case 'f':
-        if (!read_number<std::uint32_t>(value)) return bad(fmt::format("-f {}: not a number", value));
+        if (!read_number<std::uint32_t>(value))
+          return bad(fmt::format("-f {}: not a number", value));
         if (value != "0") note("-f changes nothing: what is answered is on disk");
         return {};
       case 's':
         note("-s changes nothing here: the journal has segments of its own size");
         return {};
       default:
-        return bad(fmt::format("-u {}: this program stays the user it was started as; start it as {}",
-                               value,
-                               value));
+        return bad(fmt::format(
+            "-u {}: this program stays the user it was started as; start it as {}", value, value));
     }
   }
 
   Result<void> size(std::string_view value) {
     const std::optional<std::uint64_t> bytes = read_number<std::uint64_t>(value);
     if (!bytes) return bad(fmt::format("-z {}: not a number", value));
-    options_.job_bytes = static_cast<std::uint32_t>(
-        std::min<std::uint64_t>(*bytes, reeve::limits::item_bytes));
+    options_.job_bytes =
+        static_cast<std::uint32_t>(std::min<std::uint64_t>(*bytes, reeve::limits::item_bytes));
     if (*bytes > options_.job_bytes) {
       note(fmt::format("-z {}: a job has at most {} bytes here", value, options_.job_bytes));
     }
@@ -113,7 +114,8 @@ class Reader {
       options_.address = fmt::format("{}:{}", host_, port_);
     }
     if (options_.is_public) {
-      note(fmt::format("{} can be reached from elsewhere, and nobody is asked who they are", host_));
+      note(
+          fmt::format("{} can be reached from elsewhere, and nobody is asked who they are", host_));
     }
   }
 
@@ -127,8 +129,10 @@ class Reader {
 }  // namespace
 
 bool is_loopback(std::string_view host) {
-  if (host.starts_with("unix:") || host == "localhost" || host == "::1" || host.empty()) return true;
-  return host.starts_with("127.") && host.find_first_not_of("0123456789.") == std::string_view::npos;
+  if (host.starts_with("unix:") || host == "localhost" || host == "::1" || host.empty())
+    return true;
+  return host.starts_with("127.") &&
+         host.find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
 Result<Options> parse_options(std::span<const std::string_view> words) {

@@ -19,7 +19,7 @@ inline constexpr std::uint16_t default_port = 11300;
 
 struct Options {
   std::string address = "127.0.0.1:11300";  // or unix:PATH: what `daemon run --beanstalk` takes
-  bool is_public = false;                   // the address was named, and is not of this machine alone
+  bool is_public = false;  // the address was named, and is not of this machine alone
   std::uint32_t job_bytes = default_job_bytes;
   std::optional<std::string> home;  // none: the usual one
   bool help = false;

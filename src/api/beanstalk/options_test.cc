@@ -34,7 +34,8 @@ TEST(BeanstalkOptions, AnAddressOfTheNetworkIsTakenAndSaidToBeOne) {
 }
 
 TEST(BeanstalkOptions, WhatDoesNotApplyIsNoted) {
-  const Result<Options> options = parse({"-f", "50", "-F", "-n", "-c", "-s", "1000", "-z", "2000000"});
+  const Result<Options> options =
+      parse({"-f", "50", "-F", "-n", "-c", "-s", "1000", "-z", "2000000"});
   ASSERT_TRUE(options);
   EXPECT_EQ(options->notes.size(), 6u);
   EXPECT_EQ(options->job_bytes, 1048576u);
@@ -42,9 +43,17 @@ TEST(BeanstalkOptions, WhatDoesNotApplyIsNoted) {
 
 TEST(BeanstalkOptions, WhatCannotBeIsRefused) {
   for (const std::vector<std::string_view>& words :
-       std::vector<std::vector<std::string_view>>{{"-u", "nobody"}, {"-p", "0"}, {"-p", "65536"},
-                                                  {"-p", "x"}, {"-p"}, {"-z", "x"}, {"-f", "x"},
-                                                  {"-q"}, {"now"}, {"-"}, {"--help"}}) {
+       std::vector<std::vector<std::string_view>>{{"-u", "nobody"},
+                                                  {"-p", "0"},
+                                                  {"-p", "65536"},
+                                                  {"-p", "x"},
+                                                  {"-p"},
+                                                  {"-z", "x"},
+                                                  {"-f", "x"},
+                                                  {"-q"},
+                                                  {"now"},
+                                                  {"-"},
+                                                  {"--help"}}) {
     EXPECT_FALSE(parse(words)) << words.front();
   }
 }

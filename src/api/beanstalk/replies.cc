@@ -1,8 +1,9 @@
 #include "api/beanstalk/connection.h"
 #include "base/match.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 #include <iterator>
 #include <utility>
 
@@ -25,8 +26,7 @@ std::optional<ItemId> first_of(Op op, const State& state, const QueueName& name)
     return at != table.dead.end() && at->queue == *no ? std::optional(at->item) : std::nullopt;
   }
   const auto at = table.due.lower_bound({*no, queue::Wait::Delay, Time::min(), {}});
-  const bool found =
-      at != table.due.end() && at->queue == *no && at->wait == queue::Wait::Delay;
+  const bool found = at != table.due.end() && at->queue == *no && at->wait == queue::Wait::Delay;
   return found ? std::optional(at->item) : std::nullopt;
 }
 

@@ -58,8 +58,7 @@ class Door {
     journal_ = *std::move(journal);
     stamp.now = std::max(stamp.now, remembered->state.now);
     desk = std::make_unique<Desk>(keeper);
-    engine = std::make_unique<engine::Engine>(*std::move(remembered),
-                                              engine::Ports{hands, *desk});
+    engine = std::make_unique<engine::Engine>(*std::move(remembered), engine::Ports{hands, *desk});
     desk->serve(*engine);
     engine->begin(stamp);
     settle();

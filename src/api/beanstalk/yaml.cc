@@ -3,9 +3,10 @@
 #include "base/check.h"
 #include "core/lease.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
-#include <fmt/format.h>
 #include <functional>
 #include <iterator>
 #include <sys/resource.h>
@@ -121,11 +122,8 @@ Duration time_left(const State& state, const queue::Item& item, Time now) {
 Machine this_machine(const About& about) {
   utsname names{};
   uname(&names);  // what it does not say is empty
-  const std::size_t id =
-      std::hash<std::string>{}(fmt::format("{} {} {}",
-                                           about.boot_id,
-                                           about.pid,
-                                           about.started.time_since_epoch().count()));
+  const std::size_t id = std::hash<std::string>{}(
+      fmt::format("{} {} {}", about.boot_id, about.pid, about.started.time_since_epoch().count()));
   return {fmt::format("{:016x}", id), names.version, names.machine};
 }
 
@@ -184,8 +182,7 @@ std::string stats_tube(Ledger& ledger, const State& state, std::string_view name
   Jobs jobs;
   if (queue) count(jobs, state, *state.queues.names.find(ledger.queue_of(name)), queue->counts);
   const bool paused = queue && queue->paused;
-  const Duration left =
-      paused && queue->paused_until ? *queue->paused_until - now : Duration{0};
+  const Duration left = paused && queue->paused_until ? *queue->paused_until - now : Duration{0};
   const std::uint64_t pushed = queue ? queue->counts.pushed + queue->counts.moved_in : 0;
 
   Yaml yaml;

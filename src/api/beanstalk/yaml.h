@@ -24,11 +24,8 @@ Machine this_machine(const About& about);
 // Ready jobs more urgent than this are called so.
 inline constexpr std::uint32_t urgent_below = 1024;
 
-std::string stats(const Ledger& ledger,
-                  const State& state,
-                  const About& about,
-                  const Machine& machine,
-                  Time now);
+std::string stats(
+    const Ledger& ledger, const State& state, const About& about, const Machine& machine, Time now);
 std::string stats_tube(Ledger& ledger, const State& state, std::string_view tube, Time now);
 std::string stats_job(const Ledger& ledger, const State& state, ItemId id, Time now);
 std::string list(const std::vector<std::string>& names);
