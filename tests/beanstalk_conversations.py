@@ -441,6 +441,29 @@ class Ours(unittest.TestCase):
             client.close()
         self.assertEqual(self.a.ask(b"peek-ready"), b"NOT_FOUND\r\n")
 
+    def test_the_flags_are_those_of_the_original(self):
+        if "BEANSTALK_SERVER" in os.environ:
+            self.skipTest("this server has flags of its own")
+        reeve = OURS_WORDS[0]
+        link = os.path.join(self.server.home, "beanstalkd")
+        os.symlink(shutil.which(reeve), link)
+
+        def run(*words):
+            done = subprocess.run(words, capture_output=True, text=True, timeout=10)
+            return done.returncode, done.stdout, done.stderr
+
+        self.assertRegex(run(link, "-v")[1], r"^beanstalkd 1\.12 \(reeve .*\)\n$")
+        self.assertIn("-l ADDR", run(reeve, "beanstalkd", "-h")[1])
+        self.assertEqual(run(link, "-u", "nobody")[0], 2)
+        self.assertEqual(run(link, "-p", "0")[0], 2)
+        home = os.path.join(self.server.home, "other")
+        status, _, said = run(reeve, "daemon", "run", "--home", home, "--beanstalk", "0.0.0.0:0")
+        self.assertEqual(status, 1)
+        self.assertIn("--beanstalk-public", said)
+        status, _, said = run(reeve, "daemon", "run", "--home", home, "--project", "nosuch")
+        self.assertEqual(status, 1)
+        self.assertIn("no such project", said)
+
     def test_a_kill_loses_nothing(self):
         if "{home}" not in " ".join(OURS_WORDS):
             self.skipTest("this server has no home")

@@ -134,6 +134,7 @@ void Connection::reserve(Op op, std::optional<Duration> wait, Stamp now) {
   for (const std::string& name : watched_) ensure(name, now);
   if (ended_) wait = Duration{0};
   ++untold_;
+  ++bodies_;
   reserve_ = open({.op = op});
   submit(reserve_, queue::Take{watched_queues_, holder(), {}, 1, wait}, now);
 }
@@ -148,6 +149,7 @@ void Connection::reserve_job(ItemId id, Stamp now) {
   if (item->state == queue::ItemState::Dead) ledger_.remember_attempts(state(), id, *item);
   const QueueName name = state().queues.queues.find(item->queue)->name;
   ++untold_;
+  ++bodies_;
   submit(Open{.op = Op::ReserveJob}, queue::TakeOne{name, id, holder(), {}}, now);
 }
 
@@ -289,6 +291,7 @@ void Connection::list_watched() {
 }
 
 void Connection::look(Op op, std::uint64_t id, std::string_view name, Stamp now) {
+  ++bodies_;
   const Call call = open({.op = op, .id = id, .text = std::string(name)});
   desk_.query(*this, call, now);
 }

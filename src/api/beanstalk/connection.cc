@@ -11,6 +11,8 @@ namespace {
 
 // Commands that were carried out and are not answered yet.
 constexpr std::size_t most_open = 1000;
+// Of those, such as may be answered with a whole job, which has up to 1 MiB.
+constexpr std::uint32_t most_bodies = 64;
 
 // What is read ahead of a reserve that waits.
 constexpr std::size_t read_ahead = std::size_t{64} << 10U;
@@ -98,7 +100,7 @@ bool Connection::wants_input() const {
 
 bool Connection::may_go_on() const {
   return !is_over() && !quit_ && !waiting_ && !kick_ && open_.size() < most_open &&
-         undelivered() < limits::undelivered_bytes;
+         bodies_ < most_bodies && undelivered() < limits::undelivered_bytes;
 }
 
 // The engine decides at once and tells later: whether the last reserve waits can be seen.

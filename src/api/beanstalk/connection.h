@@ -163,6 +163,7 @@ class Connection final : public api::Connection {
   WaiterId waiter_ = {};
   bool cancelled_ = false;      // its wait was ended here
   bool deadline_soon_ = false;  // for that reason
+  std::uint32_t bodies_ = 0;    // commands in open_ whose answers may be large
   std::uint32_t untold_ = 0;    // reserves without an answer: what they gave is not in held_
 
   std::unordered_map<std::uint64_t, Held> held_;

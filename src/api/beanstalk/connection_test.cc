@@ -283,6 +283,24 @@ TEST_F(Beanstalk, AKickOfManyIsAnsweredWhenAllAreKicked) {
   EXPECT_EQ(queue("default").counts.delayed, 0u);
 }
 
+TEST_F(Beanstalk, AHundredReservesAtOnceAreAnsweredInOrder) {
+  std::string expected;
+  for (int i = 0; i < 100; ++i) expected += reserved(put(std::to_string(i)), std::to_string(i));
+  std::string reserves;
+  for (int i = 0; i < 100; ++i) reserves += "reserve\r\n";
+  EXPECT_EQ(say(reserves), expected);
+}
+
+TEST_F(Beanstalk, NoMoreThanSixtyFourWholeJobsAreOwedAtATime) {
+  const std::string id = put("x");
+  std::string peeks;
+  for (int i = 0; i < 100; ++i) peeks += "peek " + id + "\r\n";
+  c.receive(peeks, door.stamp);
+  EXPECT_EQ(c.buffered(), 36 * ("peek " + id + "\r\n").size());
+  door.settle();
+  EXPECT_EQ(c.buffered(), 0u);
+}
+
 TEST_F(Beanstalk, WhatCameInPiecesIsTheSame) {
   const std::string all = "put 1 0 60 5\r\nhello\r\nreserve\r\nuse \r\nput 1 0 60 70000\r\n" +
                           std::string(70'002, 'z') + "list-tube-used\r\n" + std::string(300, 'a') +

@@ -33,7 +33,10 @@ std::optional<ItemId> first_of(Op op, const State& state, const QueueName& name)
 }  // namespace
 
 void Connection::waits(Call call, WaiterId waiter) {
-  if (call == kick_) return;
+  if (at(call).op == Op::Kick) {
+    kick_ = call;
+    return;
+  }
   waiting_ = call;
   waiter_ = waiter;
   ++ledger_.waiting;
@@ -53,7 +56,10 @@ void Connection::waits_no_more(Call call) {
 void Connection::replied(Call call, Sequence /*sequence*/, const Reply& reply, Stamp /*now*/) {
   if (at(call).silent) return answer(call, "");
   const Op op = at(call).op;
-  if (op == Op::Reserve || op == Op::ReserveWithTimeout || op == Op::ReserveJob) --untold_;
+  if (op == Op::Reserve || op == Op::ReserveWithTimeout || op == Op::ReserveJob) {
+    --untold_;
+    --bodies_;
+  }
   waits_no_more(call);
   if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
     heard(call, *of_queue);
@@ -167,6 +173,7 @@ void Connection::peeked(Call call, const State& state, std::optional<ItemId> id)
 }
 
 void Connection::queried(Call call, const State& state, Stamp now) {
+  --bodies_;
   const Op op = at(call).op;
   const ItemId id{at(call).id};
   const std::string name = at(call).text;
