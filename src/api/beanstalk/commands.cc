@@ -192,8 +192,8 @@ void Connection::about_held(const Line& line, Stamp now) {
 }
 
 void Connection::use(std::string_view name) {
-  ++ledger_.enter(state(), name).using_;
-  --ledger_.enter(state(), used_).using_;
+  ++ledger_.enter(state(), name).users;
+  --ledger_.enter(state(), used_).users;
   ledger_.left(state(), used_);
   used_ = name;
   say("USING " + used_ + "\r\n");
@@ -202,7 +202,7 @@ void Connection::use(std::string_view name) {
 void Connection::watch(std::string_view name) {
   if (std::ranges::find(watched_, name) == watched_.end()) {
     if (watched_.size() == reeve::limits::names_a_request) return say("OUT_OF_MEMORY\r\n");
-    ++ledger_.enter(state(), name).watching;
+    ++ledger_.enter(state(), name).watchers;
     watched_.emplace_back(name);
     watched_queues_.push_back(ledger_.queue_of(name));
   }
@@ -215,7 +215,7 @@ void Connection::ignore(std::string_view name) {
   const auto found = std::ranges::find(watched_, name);
   if (found != watched_.end()) {
     if (watched_.size() == 1) return say("NOT_IGNORED\r\n");
-    --ledger_.enter(state(), name).watching;
+    --ledger_.enter(state(), name).watchers;
     ledger_.left(state(), name);
     const auto index = found - watched_.begin();
     std::swap(watched_[static_cast<std::size_t>(index)], watched_.back());

@@ -32,8 +32,8 @@ Connection::Connection(SessionId session, Desk& desk, Ledger& ledger, const Mach
       watched_queues_{ledger.queue_of(default_tube)} {
   ++ledger_.connections;
   ++ledger_.total_connections;
-  ++ledger_.enter(state(), used_).using_;
-  ++ledger_.enter(state(), used_).watching;
+  ++ledger_.enter(state(), used_).users;
+  ++ledger_.enter(state(), used_).watchers;
 }
 
 // Its jobs go back without a release that anybody counts; their reserves stay counted.
@@ -42,10 +42,10 @@ Connection::~Connection() {
   if (is_producer_) --ledger_.producers;
   if (is_worker_) --ledger_.workers;
   --ledger_.connections;
-  --ledger_.enter(state(), used_).using_;
+  --ledger_.enter(state(), used_).users;
   ledger_.left(state(), used_);
   for (const std::string& name : watched_) {
-    --ledger_.enter(state(), name).watching;
+    --ledger_.enter(state(), name).watchers;
     ledger_.left(state(), name);
   }
   for (const auto& [id, held] : held_) {

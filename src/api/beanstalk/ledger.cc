@@ -48,7 +48,7 @@ Tube& Ledger::enter(const State& state, std::string_view name) {
   const bool is_new = found == tubes_.end();
   if (is_new) found = tubes_.try_emplace(std::string(name)).first;
   Tube& tube = found->second;
-  if (tube.using_ + tube.watching > 0 || name == default_tube) return tube;
+  if (tube.users + tube.watchers > 0 || name == default_tube) return tube;
   const queue::Queue* queue = find(state, name);
   const std::uint64_t jobs = queue ? jobs_in(queue->counts) : 0;
   if (jobs > 0 && !is_new) return tube;
@@ -65,7 +65,7 @@ void Ledger::left(const State& state, std::string_view name) {
 bool Ledger::exists(const State& state, std::string_view name) const {
   if (name == default_tube) return true;
   const auto found = tubes_.find(name);
-  if (found != tubes_.end() && found->second.using_ + found->second.watching > 0) return true;
+  if (found != tubes_.end() && found->second.users + found->second.watchers > 0) return true;
   const queue::Queue* queue = find(state, name);
   return queue && jobs_in(queue->counts) > 0;
 }
@@ -73,7 +73,7 @@ bool Ledger::exists(const State& state, std::string_view name) const {
 std::vector<std::string> Ledger::tubes(const State& state) const {
   std::vector<std::string> names;
   for (const auto& [name, tube] : tubes_) {
-    if (tube.using_ + tube.watching > 0) names.push_back(name);
+    if (tube.users + tube.watchers > 0) names.push_back(name);
   }
   const auto& known = state.queues.names;
   for (auto at = known.lower_bound(queue_of("")); at != known.end(); ++at) {

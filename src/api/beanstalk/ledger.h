@@ -29,8 +29,8 @@ struct Settings {
 
 // A tube is there while a connection uses or watches it or a job is in it; `default` always is.
 struct Tube {
-  std::uint32_t using_ = 0;
-  std::uint32_t watching = 0;
+  std::uint32_t users = 0;
+  std::uint32_t watchers = 0;
   std::uint64_t deletes = 0;
   std::uint64_t pauses = 0;
   Duration pause{0};                // the last one

@@ -189,8 +189,8 @@ std::string stats_tube(Ledger& ledger, const State& state, std::string_view name
   yaml.add("name", name);
   add(yaml, jobs);
   yaml.add("total-jobs", pushed - std::min(pushed, tube.pushed_before))
-      .add("current-using", tube.using_)
-      .add("current-watching", tube.watching)
+      .add("current-using", tube.users)
+      .add("current-watching", tube.watchers)
       .add("current-waiting", queue ? queue->takers : 0)
       .add("cmd-delete", tube.deletes)
       .add("cmd-pause-tube", tube.pauses)
