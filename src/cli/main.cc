@@ -52,6 +52,13 @@ int journal(std::span<char*> arguments) {
 
 int main(int argc, char** argv) {
   const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
+  const bool as_beanstalkd =
+      !arguments.empty() && std::string_view(arguments[0]).ends_with("beanstalkd");
+  if (as_beanstalkd || (arguments.size() > 1 && std::string_view(arguments[1]) == "beanstalkd")) {
+    const std::vector<std::string_view> words(arguments.begin() + (as_beanstalkd ? 1 : 2),
+                                              arguments.end());
+    return reeve::daemon::run_as_beanstalkd(words, REEVE_VERSION);
+  }
   if (arguments.size() < 2) {
     print(stderr, help);
     return exit_usage;

@@ -31,6 +31,7 @@ Descriptor open_signals() {
   sigemptyset(&wanted);
   sigaddset(&wanted, SIGTERM);
   sigaddset(&wanted, SIGINT);
+  sigaddset(&wanted, SIGUSR1);
   return Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
@@ -227,6 +228,11 @@ void Loop::keep() {
 void Loop::handle_signal() {
   signalfd_siginfo signal{};
   if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
+  if (signal.ssi_signo == SIGUSR1) {
+    log_.say("draining: no more jobs are taken from beanstalkd's clients");
+    if (drain_) drain_();
+    return;
+  }
   if (stage_ != Stage::Serving) {
     log_.say("a second signal: leaving at once; the journal is whole");
     _exit(1);

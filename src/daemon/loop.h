@@ -42,6 +42,8 @@ class Loop final : public api::Steward {
 
   // Before run().
   void listen(Descriptor listener, const Listen& how);
+  // What SIGUSR1 asks for: beanstalkd takes no more jobs then.
+  void on_drain(std::function<void()> drain) { drain_ = std::move(drain); }
 
   // Until somebody wants it to stop: SIGTERM, SIGINT, daemon.stop. Then what is decided is made
   // durable and told, a checkpoint is written, and the journal closed. An error: the journal
@@ -93,6 +95,7 @@ class Loop final : public api::Steward {
   std::vector<std::function<void(Result<engine::Sequence>)>> checkpoint_waiters_;
   Time next_prepare_;
   bool was_full_ = false;
+  std::function<void()> drain_;
 };
 
 }  // namespace reeve::daemon

@@ -2,6 +2,7 @@
 
 #include "adapters/process.h"
 #include "api/rpc.h"
+#include "daemon/beanstalk.h"
 #include "daemon/home.h"
 #include "daemon/listening.h"
 #include "daemon/log.h"
@@ -42,7 +43,7 @@ struct Words {
   std::optional<std::string> home;
   bool foreground_log = false;
   int ready_fd = -1;
-  std::vector<Address> beanstalk;
+  BeanstalkWords beanstalk;
 };
 
 Result<Words> read_words(std::span<const std::string_view> arguments) {
@@ -58,7 +59,11 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
       words.foreground_log = true;
       continue;
     }
-    const bool known = word == "--home" || word == "--ready-fd" || word == "--beanstalk";
+    if (word == "--beanstalk-public" && !value) {
+      words.beanstalk.is_public = true;
+      continue;
+    }
+    const bool known = word == "--home" || word == "--ready-fd" || is_beanstalk_word(word);
     if (!known) {
       return fail(Error::Code::BadRequest,
                   fmt::format("daemon run: unknown word {}; try `reeve daemon run --help`", word));
@@ -73,10 +78,8 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
       if (error != std::errc{} || words.ready_fd < 0) {
         return fail(Error::Code::BadRequest, "--ready-fd needs the number of a descriptor");
       }
-    } else {
-      Result<Address> address = parse_address(*value);
-      if (!address) return fail(address.error());
-      words.beanstalk.push_back(*std::move(address));
+    } else if (auto read = read_beanstalk_word(words.beanstalk, word, *value); !read) {
+      return fail(read.error());
     }
   }
   return words;
@@ -124,6 +127,7 @@ void set_signals() {
   sigemptyset(&ours);
   sigaddset(&ours, SIGTERM);
   sigaddset(&ours, SIGINT);
+  sigaddset(&ours, SIGUSR1);
   pthread_sigmask(SIG_BLOCK, &ours, nullptr);
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGHUP, SIG_IGN);
@@ -209,6 +213,9 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<Opened> opened = open_journal(*home, log);
   if (!opened) return fail(opened.error());
   const std::uint64_t replayed = opened->remembered.replayed;
+  Result<BeanstalkDoor> beanstalk =
+      BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
+  if (!beanstalk) return fail(beanstalk.error());
   Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered));
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
@@ -218,6 +225,13 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<Descriptor> listener = open_listener(main.address);
   if (!listener) return fail(listener.error());
   loop.listen(*std::move(listener), main);
+  for (const Address& address : words.beanstalk.addresses) {
+    Result<Descriptor> door = open_listener(address);
+    if (!door) return fail(door.error());
+    loop.listen(*std::move(door), beanstalk->listen(address));
+    log.say("beanstalkd's clients are served on {}", to_text(address));
+  }
+  loop.on_drain([&] { beanstalk->drain(); });
 
   const Result<void> ended = loop.run([&] {
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
