@@ -25,7 +25,7 @@ reeve_pch_target(reeve_test_pch
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...]
 #               [PCH <header>] [TEST_PCH <header>])
 #
-# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
+# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, and the folders below, becomes the library <name>; its *_test.cc, with
 # what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
 # <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
 # folder of headers, or one without tests yet, is fine: every build looks again. PCH and TEST_PCH
@@ -37,7 +37,7 @@ function(reeve_library name)
   if(arg_BESIDE_SRC)
     set(root ${PROJECT_SOURCE_DIR})
   endif()
-  file(GLOB sources CONFIGURE_DEPENDS ${root}/${name}/*.cc)
+  file(GLOB sources CONFIGURE_DEPENDS ${root}/${name}/*.cc ${root}/${name}/*/*.cc)
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "(_test|[/_]testing)\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|[/_]testing|/main)\\.cc$")

@@ -1,6 +1,6 @@
-// The program. This version holds the core and the journal and nothing that runs them, so there is
-// little to say on the command line yet; what is not here is refused, never pretended.
+// The program: the command line, the daemon and the tools for a journal in one.
 
+#include "cli/cli.h"
 #include "tools/journal_command.h"
 
 #include <cstdio>
@@ -10,38 +10,14 @@
 
 namespace {
 
-constexpr int exit_usage = 2;
-
-constexpr std::string_view help =
-    "reeve " REEVE_VERSION
-    ", a durable local coordinator\n"
-    "\n"
-    "usage: reeve journal ...  look into a journal: info, verify, cat, salvage\n"
-    "       reeve --version    print the version\n"
-    "       reeve --help       print this\n"
-    "\n"
-    "This version contains the core, the part that decides, and the journal, the part that\n"
-    "remembers. It has no daemon yet; `./dev demo` in the source tree shows the core at work.\n";
-
-void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
-
-int refuse(std::string_view complaint, std::string_view word) {
-  print(stderr, "reeve: ");
-  print(stderr, complaint);
-  print(stderr, word);
-  print(stderr, "\nTry 'reeve --help'.\n");
-  return exit_usage;
-}
-
 // A full disk behind stdout must not look like success.
 int finish(int status) { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? status : 1; }
 
-int journal(std::span<char*> arguments) {
-  const std::vector<std::string_view> words(arguments.begin(), arguments.end());
+int journal(std::span<const std::string_view> words) {
   const auto line_to = [](std::FILE* out) {
     return [out](std::string_view line) {
-      print(out, line);
-      print(out, "\n");
+      std::fwrite(line.data(), 1, line.size(), out);
+      std::fputc('\n', out);
     };
   };
   return finish(reeve::tools::journal_command(words, {}, line_to(stdout), line_to(stderr)));
@@ -50,20 +26,9 @@ int journal(std::span<char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  if (arguments.size() < 2) {
-    print(stderr, help);
-    return exit_usage;
-  }
-
-  const std::string_view word = arguments[1];
-  if (word == "journal") return journal(arguments.subspan(2));
-  const bool version = word == "--version";
-  if (!version && word != "--help" && word != "-h") {
-    return refuse(word.starts_with('-') ? "unknown option " : "unknown command ", word);
-  }
-  if (arguments.size() > 2) return refuse("unexpected argument ", arguments[2]);
-
-  print(stdout, version ? "reeve " REEVE_VERSION "\n" : help);
-  return finish(0);
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const reeve::cli::Parts parts{.version = REEVE_VERSION,
+                                .daemon_run = [](std::span<const std::string_view>) { return 1; },
+                                .journal = journal};
+  return reeve::cli::run(words, parts);
 }

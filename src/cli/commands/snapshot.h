@@ -1,0 +1,26 @@
+#pragma once
+
+#include "cli/client.h"
+#include "cli/json.h"
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+// Everything that `status` and `top` look at, asked for in one go.
+namespace reeve::cli {
+
+struct Snapshot {
+  std::string project;
+  Json status;
+  Json::Array locks;
+  Json::Array semaphores;
+  Json::Array queues;
+};
+
+std::expected<Snapshot, Failure> take_snapshot(Client& client);
+
+// `████░░░░`.
+std::string usage_bar(double part, std::size_t width);
+
+}  // namespace reeve::cli
