@@ -8,13 +8,17 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
 
 // Between the connections and the engine: gives every request its ticket, remembers who waits for
-// what, and hands each answer to the connection that asked. A connection that has ended hears nothing
-// more: what an answer gave it is given back to the engine as undelivered, and a session that has
-// something bound is ended by an input.
+// what, and hands each answer to the connection that asked. A connection that has ended hears
+// nothing more: what an answer gave it is given back to the engine as undelivered, and a session
+// that has something bound is ended by an input.
 namespace reeve::api {
 
 // What the daemon knows about itself, for daemon.status and session.hello.
@@ -24,6 +28,7 @@ struct About {
   std::string socket;
   std::string home;
   std::string host;
+  std::string user;
   std::string boot_id;
   Time started;  // engine time
 };
@@ -65,20 +70,31 @@ class Desk final : public engine::Listener {
   void add(Connection& connection);
   // The socket is closed. Before the connection is destroyed.
   void remove(Connection& connection, Stamp now);
+  // After every deliver(): what its answers made necessary. True: there was something.
+  bool catch_up(Stamp now);
+  // The journal failed, and so nobody who waits will have an answer any more.
+  void give_up(const Error& error);
+  // Those that have something to write.
+  std::vector<Connection*> take_with_output();
 
   // ── The connections' side ──
   void submit(Connection& from, Call call, Request request, Stamp now);
+  // The same for a reply that needs a look at the state as well: Connection::replied_with().
+  void submit_and_look(Connection& from, Call call, Request request, Stamp now);
   void query(Connection& from, Call call, Stamp now);
   // A session of before a restart; from then on its requests are this connection's. The answer is
   // Ok or Refused.
   void resume(Connection& from, Call call, SessionId session, Stamp now);
   // Ends a request that waits; it is answered for itself.
   void cancel(Connection& from, WaiterId waiter, Stamp now);
+  // The same from within an answer: it happens with the next catch_up().
+  void cancel_later(Connection& from, WaiterId waiter);
   // Whether news() is wanted.
   void follow(Connection& from, bool follows);
 
   const engine::Engine& engine() const { return *engine_; }
   Steward& steward() { return steward_; }
+  Stamp now() const { return now_; }
 
   // ── engine::Listener ──
   void replied(engine::Ticket ticket, Sequence sequence, const Reply& reply) override;
@@ -93,7 +109,22 @@ class Desk final : public engine::Listener {
     Call call;
     ProjectNo project;
     std::string key;
+    bool look = false;     // it wants the state with its reply
+    bool returns = false;  // session.resume, of:
+    SessionId old = {};
+    std::optional<std::pair<Sequence, Reply>> reply = {};  // that waits for the state
+    bool waited = false;
   };
+  struct GivenBack {
+    ProjectNo project;
+    std::string key;
+    Reply reply;
+  };
+
+  engine::Ticket ticket(Asked asked);
+  Connection* find(SessionId session) const;
+  void answer(const Asked& asked, Sequence sequence, const Reply& reply);
+  void give_back(const GivenBack& undelivered, Stamp now);
 
   Steward& steward_;
   engine::Engine* engine_ = nullptr;
@@ -102,6 +133,12 @@ class Desk final : public engine::Listener {
   std::unordered_map<std::uint64_t, Connection*> connections_;  // by session
   std::unordered_map<std::uint64_t, Asked> tickets_;
   std::unordered_map<std::uint64_t, Asked> waiters_;
+  std::unordered_set<Connection*> followers_;
+  std::vector<Connection*> with_output_;
+  // What came up while the engine was delivering, when it may not be asked.
+  std::vector<GivenBack> undelivered_;
+  std::vector<Asked> to_look_;
+  std::vector<std::pair<SessionId, WaiterId>> to_cancel_;
 };
 
 }  // namespace reeve::api

@@ -1,6 +1,7 @@
 // The program: the command line, the daemon and the tools for a journal in one.
 
 #include "cli/cli.h"
+#include "daemon/run.h"
 #include "tools/journal_command.h"
 
 #include <cstdio>
@@ -27,8 +28,9 @@ int journal(std::span<const std::string_view> words) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const reeve::cli::Parts parts{.version = REEVE_VERSION,
-                                .daemon_run = [](std::span<const std::string_view>) { return 1; },
-                                .journal = journal};
-  return reeve::cli::run(words, parts);
+  const auto daemon_run = [](std::span<const std::string_view> rest) {
+    return reeve::daemon::run(rest, REEVE_VERSION);
+  };
+  return reeve::cli::run(
+      words, {.version = REEVE_VERSION, .daemon_run = daemon_run, .journal = journal});
 }

@@ -1,0 +1,119 @@
+#include "adapters/process.h"
+
+#include "adapters/descriptor.h"
+
+#include <algorithm>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace reeve::adapters {
+namespace {
+
+std::string read_file(const std::string& path, std::uint32_t* owner = nullptr) {
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};
+  struct stat about{};
+  if (owner && fstat(file.get(), &about) == 0) *owner = about.st_uid;
+  std::string text(4096, '\0');
+  const ssize_t size = read(file.get(), text.data(), text.size());
+  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
+  return text;
+}
+
+template <class Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc{}) return std::nullopt;
+  return number;
+}
+
+}  // namespace
+
+std::string boot_id() {
+  std::string text = read_file("/proc/sys/kernel/random/boot_id");
+  while (!text.empty() && text.back() == '\n') text.pop_back();
+  return text;
+}
+
+// "4242 (any (name) at all) S 1 4242 ...": the name may have anything in it, and ends with the last
+// parenthesis. Behind it are the fields from the third on.
+std::optional<ProcessStatus> parse_stat(std::string_view text) {
+  const std::size_t end = text.rfind(')');
+  const std::optional<std::int64_t> pid = number_in<std::int64_t>(text);
+  if (end == std::string_view::npos || !pid) return std::nullopt;
+  std::vector<std::string_view> fields;
+  for (std::string_view rest = text.substr(end + 1); !rest.empty();) {
+    const std::size_t begin = rest.find_first_not_of(' ');
+    if (begin == std::string_view::npos) break;
+    rest.remove_prefix(begin);
+    fields.push_back(rest.substr(0, rest.find(' ')));
+    rest.remove_prefix(fields.back().size());
+  }
+  constexpr std::size_t state = 0;
+  constexpr std::size_t parent = 1;
+  constexpr std::size_t group = 2;
+  constexpr std::size_t start_time = 19;
+  if (fields.size() <= start_time) return std::nullopt;
+  ProcessStatus status;
+  status.pid = *pid;
+  status.is_zombie = fields[state] == "Z" || fields[state] == "X";
+  status.parent = number_in<std::int64_t>(fields[parent]).value_or(0);
+  status.group = number_in<std::int64_t>(fields[group]).value_or(0);
+  status.start_time = number_in<std::uint64_t>(fields[start_time]).value_or(0);
+  return status;
+}
+
+std::optional<ProcessStatus> status_of(std::int64_t pid) {
+  std::uint32_t owner = 0;
+  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat", &owner);
+  std::optional<ProcessStatus> status = parse_stat(text);
+  if (status) status->user = owner;
+  return status;
+}
+
+std::vector<ProcessStatus> all_processes() {
+  std::vector<ProcessStatus> all;
+  DIR* const directory = opendir("/proc");
+  if (!directory) return all;
+  // The stream is this call's own.
+  while (const dirent* entry = readdir(directory)) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = entry->d_name;
+    if (name.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    const std::optional<std::int64_t> pid = number_in<std::int64_t>(name);
+    if (!pid) continue;
+    if (const std::optional<ProcessStatus> status = status_of(*pid)) all.push_back(*status);
+  }
+  closedir(directory);
+  return all;
+}
+
+std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot) {
+  const std::optional<ProcessStatus> status = status_of(pid);
+  if (!status || status->is_zombie || status->user != geteuid()) return std::nullopt;
+  if (group && status->group != pid) return std::nullopt;
+  return Process{pid, status->start_time, boot, group};
+}
+
+// A group is told by its number, which the kernel does not give to another process while one of it
+// is left; so a member that started before the leader did is not one of it.
+bool is_alive(const Process& process, const std::string& boot) {
+  if (process.boot_id != boot) return false;
+  if (!process.group) {
+    const std::optional<ProcessStatus> status = status_of(process.pid);
+    return status && !status->is_zombie && status->start_time == process.start_time;
+  }
+  const std::optional<ProcessStatus> leader = status_of(process.pid);
+  if (leader && leader->start_time != process.start_time) return false;
+  const std::vector<ProcessStatus> all = all_processes();
+  return std::ranges::any_of(all, [&](const ProcessStatus& status) {
+    return status.group == process.pid && !status.is_zombie &&
+           status.start_time >= process.start_time;
+  });
+}
+
+}  // namespace reeve::adapters

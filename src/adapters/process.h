@@ -1,0 +1,41 @@
+#pragma once
+
+#include "core/holder.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The processes of this machine, as /proc shows them.
+namespace reeve::adapters {
+
+// Of this life of the machine.
+std::string boot_id();
+
+struct ProcessStatus {
+  std::int64_t pid = 0;
+  std::int64_t parent = 0;
+  std::int64_t group = 0;
+  std::uint64_t start_time = 0;
+  std::uint32_t user = 0;
+  bool is_zombie = false;
+};
+
+// None: there is no such process.
+std::optional<ProcessStatus> status_of(std::int64_t pid);
+
+// All that /proc shows.
+std::vector<ProcessStatus> all_processes();
+
+// The process with this number, or with `group` the group that it leads, if it is this user's.
+std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot_id);
+
+// Whether anything of it is left: the process itself, or a member of the group. (A zombie is not:
+// it runs no more, and its parent may take its time.)
+bool is_alive(const Process& process, const std::string& boot_id);
+
+// Of a text like /proc/PID/stat; none if it is not one.
+std::optional<ProcessStatus> parse_stat(std::string_view text);
+
+}  // namespace reeve::adapters

@@ -1,0 +1,243 @@
+#include "adapters/process_hands.h"
+
+#include "adapters/process.h"
+#include "base/match.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <string_view>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How often what has no descriptor of its own is looked at: groups, and what is being ended.
+constexpr auto look_again = 50ms;
+constexpr auto after_kill = 25s;
+
+int pidfd_open(std::int64_t pid) {
+  return static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+}
+
+// By a descriptor, so that nobody else is hit who got the number meanwhile.
+void send_signal(std::int64_t pid, std::uint64_t start_time, int number) {
+  const Descriptor process(pidfd_open(pid));
+  if (!process) return;
+  const std::optional<ProcessStatus> status = status_of(pid);
+  if (!status || status->start_time != start_time || status->is_zombie) return;
+  syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
+}
+
+std::string_view kind_of(const Outer& effect) {
+  return match(
+      effect,
+      [](const Shell&) { return "run a program"; },
+      [](const Spawn&) { return "start an agent"; },
+      [](const Send&) { return "send a message to an agent"; },
+      [](const Kill&) { return "end that"; },
+      [](const Nudge&) { return "nudge an agent"; },
+      [](const WorktreeAdd&) { return "make a worktree"; },
+      [](const WorktreeRemove&) { return "remove a worktree"; },
+      [](const Merge&) { return "merge"; },
+      [](const Notify&) { return "notify"; },
+      [](const PollQueue&) { return "ask an outside queue"; },
+      [](const TakeQueueItem&) { return "take from an outside queue"; });
+}
+
+Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
+
+Outcome cannot(const Outer& effect) {
+  return failed("this version of reeve cannot " + std::string(kind_of(effect)));
+}
+
+}  // namespace
+
+ProcessHands::ProcessHands(std::string boot_id)
+    : boot_id_(std::move(boot_id)),
+      poll_(epoll_create1(EPOLL_CLOEXEC)),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = timer_.get();
+  epoll_ctl(poll_.get(), EPOLL_CTL_ADD, timer_.get(), &event);
+}
+
+ProcessHands::~ProcessHands() = default;
+
+void ProcessHands::done(EffectId effect, Outcome outcome) {
+  reports_.emplace_back(EffectDone{effect, std::move(outcome)});
+}
+
+std::vector<Report> ProcessHands::take() { return std::exchange(reports_, {}); }
+
+// ── Effects ──
+
+void ProcessHands::start(const Start& effect) {
+  const Kill* kill = std::get_if<Kill>(&effect.effect.what);
+  if (!kill) return done(effect.id, cannot(effect.effect.what));
+  match(
+      kill->target,
+      [&](const Process& process) { begin_ending(effect.id, process, kill->grace); },
+      // What this version cannot start, it need not end: nothing of it is there.
+      [&](const WorkId&) { done(effect.id, {}); },
+      [&](const EffectId&) { done(effect.id, {}); });
+}
+
+// An end that was asked for is asked for again. Nothing else was ever started.
+void ProcessHands::observe(const Start& effect) {
+  reports_.emplace_back(EffectObserved{effect.id, engine::NeverStarted{}});
+}
+
+// ── Watching ──
+
+void ProcessHands::watch(const Process& process) {
+  if (watched_.contains(process)) return;
+  Watched watched;
+  if (!process.group && process.boot_id == boot_id_) {
+    // Open first, compare then: what is open cannot become another.
+    watched.pidfd = Descriptor(pidfd_open(process.pid));
+    const bool same = watched.pidfd && is_alive(process, boot_id_);
+    if (same) {
+      epoll_event event{};
+      event.events = EPOLLIN;
+      event.data.fd = watched.pidfd.get();
+      epoll_ctl(poll_.get(), EPOLL_CTL_ADD, watched.pidfd.get(), &event);
+      by_pidfd_.emplace(watched.pidfd.get(), process);
+      watched_.emplace(process, std::move(watched));
+      return;
+    }
+  } else if (process.group && is_alive(process, boot_id_)) {
+    watched_.emplace(process, std::move(watched));
+    return arm();
+  }
+  reports_.emplace_back(ProcessEnded{process});
+}
+
+void ProcessHands::forget(const Process& process) {
+  const auto found = watched_.find(process);
+  if (found == watched_.end()) return;
+  by_pidfd_.erase(found->second.pidfd.get());
+  watched_.erase(found);  // closing the descriptor takes it out of the poll
+}
+
+void ProcessHands::look_at(const Process& process) {
+  if (is_alive(process, boot_id_)) return;
+  forget(process);
+  reports_.emplace_back(ProcessEnded{process});
+}
+
+// ── Ending ──
+
+void ProcessHands::begin_ending(EffectId effect,
+                                const Process& process,
+                                std::chrono::milliseconds grace) {
+  Ending ending;
+  ending.effect = effect;
+  ending.process = process;
+  ending.kill_at = Clock::now() + grace;
+  ending.give_up_at = ending.kill_at + after_kill;
+  gather(ending);
+  for (const auto& [pid, start_time] : ending.tree) send_signal(pid, start_time, SIGTERM);
+  endings_.push_back(std::move(ending));
+  arm();
+}
+
+// All of the process or group, and whatever they have started. Those who were found before stay,
+// for a child whose parent has ended is no longer found through it.
+void ProcessHands::gather(Ending& ending) const {
+  if (ending.process.boot_id != boot_id_) return;
+  const std::vector<ProcessStatus> all = all_processes();
+  const auto is_root = [&](const ProcessStatus& status) {
+    const bool in_group = ending.process.group && status.group == ending.process.pid &&
+                          status.start_time >= ending.process.start_time;
+    const bool itself =
+        status.pid == ending.process.pid && status.start_time == ending.process.start_time;
+    return in_group || itself;
+  };
+  const auto has = [&](std::int64_t pid) {
+    const auto at = ending.tree.lower_bound({pid, 0});
+    return at != ending.tree.end() && at->first == pid;
+  };
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const ProcessStatus& status : all) {
+      if (status.is_zombie || ending.tree.contains({status.pid, status.start_time})) continue;
+      if (!is_root(status) && !has(status.parent)) continue;
+      ending.tree.insert({status.pid, status.start_time});
+      grown = true;
+    }
+  }
+}
+
+// True: it has its outcome.
+bool ProcessHands::go_on(Ending& ending) {
+  gather(ending);
+  std::erase_if(ending.tree, [](const std::pair<std::int64_t, std::uint64_t>& member) {
+    const std::optional<ProcessStatus> status = status_of(member.first);
+    return !status || status->is_zombie || status->start_time != member.second;
+  });
+  if (ending.tree.empty()) {
+    look_at(ending.process);
+    done(ending.effect, {});
+    return true;
+  }
+  const Clock::time_point now = Clock::now();
+  if (now >= ending.kill_at) {
+    // Again and again: whoever is killed may have started another just before.
+    ending.killed = true;
+    for (const auto& [pid, start_time] : ending.tree) send_signal(pid, start_time, SIGKILL);
+  }
+  if (now < ending.give_up_at) return false;
+  done(ending.effect,
+       failed("process " + std::to_string(ending.tree.begin()->first) + " does not end"));
+  return true;
+}
+
+// ── Time ──
+
+void ProcessHands::arm() {
+  if (armed_) return;
+  armed_ = true;
+  itimerspec when{};
+  when.it_value.tv_nsec = std::chrono::nanoseconds(look_again).count();
+  timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+void ProcessHands::look() {
+  std::array<epoll_event, 64> events{};
+  const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  bool time = false;
+  for (int i = 0; i < count; ++i) {
+    const int descriptor = events[static_cast<std::size_t>(i)].data.fd;
+    if (descriptor == timer_.get()) {
+      time = true;
+    } else if (const auto found = by_pidfd_.find(descriptor); found != by_pidfd_.end()) {
+      const Process process = found->second;
+      forget(process);
+      reports_.emplace_back(ProcessEnded{process});
+    }
+  }
+  if (!time) return;
+  std::uint64_t times = 0;
+  if (read(timer_.get(), &times, sizeof times) < 0 && errno != EAGAIN) return;
+  armed_ = false;
+  std::erase_if(endings_, [&](Ending& ending) { return go_on(ending); });
+  std::vector<Process> groups;
+  for (const auto& [process, watched] : watched_) {
+    if (process.group) groups.push_back(process);
+  }
+  for (const Process& process : groups) look_at(process);
+  if (!endings_.empty() || !groups.empty()) arm();
+}
+
+}  // namespace reeve::adapters

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+// Every method of the protocol, one file a noun.
+namespace reeve::api {
+
+class Asking;
+using Method = void (*)(Asking& ask);
+
+struct Named {
+  std::string_view name;
+  Method method = nullptr;
+};
+
+std::span<const Named> lock_methods();
+std::span<const Named> sem_methods();
+std::span<const Named> queue_methods();
+std::span<const Named> session_methods();
+std::span<const Named> event_methods();
+
+// Null: there is none of this name.
+Method find_method(std::string_view name);
+std::string_view nearest_method(std::string_view name);
+
+}  // namespace reeve::api

@@ -1,0 +1,178 @@
+#include "api/show.h"
+
+#include "api/limits.h"
+#include "base/match.h"
+#include "codec/json_text.h"
+#include "core/lease.h"
+
+namespace reeve::api {
+namespace {
+
+void show_waiter(Tell& tell, const State& state, WaiterId id, bool weight) {
+  const grant::Waiter* waiter = state.grants.waiters.find(id);
+  if (!waiter) return;
+  JsonWriter& json = tell.json.begin_object();
+  json.field("holder", waiter->request.holder.name);
+  if (weight && !waiter->request.slots.empty()) {
+    json.field("weight", waiter->request.slots.front().weight);
+  }
+  tell.moment("since", waiter->since);
+  tell.moment("until", waiter->until);
+  const HolderMeta* meta = waiter->request.meta.get();
+  if (meta && !meta->label.empty()) json.field("label", meta->label);
+  json.end_object();
+}
+
+void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure) {
+  tell.json.field("holder", tenure.holder.name).field("token", tenure.lease.token.value);
+  tell.moment("acquired_at", tenure.lease.acquired_at);
+  tell.moment("last_heartbeat", tenure.lease.last_sign);
+  tell.moment("expires_at", limit_of(tenure.lease, state.leases_from));
+  show_meta(tell, tenure.meta);
+}
+
+}  // namespace
+
+void show_meta(Tell& tell, const Boxed<HolderMeta>& meta) {
+  const About& about = tell.desk().steward().about();
+  const HolderMeta* known = meta.get();
+  JsonWriter& json = tell.json;
+  if (known && !known->label.empty()) json.field("label", known->label);
+  json.field("user", known && !known->user.empty() ? known->user : about.user);
+  json.field("host", known && !known->host.empty() ? known->host : about.host);
+  if (known && known->process) json.field("pid", known->process->pid);
+}
+
+std::string_view state_of(const lock::Lock& lock, const State& state, Time now) {
+  return match(
+      lock.state,
+      [](const lock::Free&) { return "free"; },
+      [&](const lock::Held& held) {
+        return is_over(held.tenure.lease, state.leases_from, now) ? "stale" : "held";
+      },
+      [](const lock::Stale&) { return "stale"; },
+      [](const lock::Ending&) { return "ending"; });
+}
+
+void show_lock(Tell& tell, const State& state, const LockName& name, const lock::Lock& lock) {
+  JsonWriter& json = tell.json;
+  json.field("name", tell.name(name)).field("state", state_of(lock, state, tell.now().now));
+  if (const lock::Tenure* tenure = lock::tenure_of(lock)) show_tenure(tell, state, *tenure);
+  json.key("waiters").begin_array();
+  std::size_t shown = 0;
+  const PersistentSet<grant::LockPlace>& lines = state.grants.lock_lines;
+  for (auto at = lines.lower_bound({name, {}}); at != lines.end() && at->name == name; ++at) {
+    if (++shown > limits::waiters_shown) break;
+    show_waiter(tell, state, at->waiter, false);
+  }
+  json.end_array().field("waiting", lock.waiting);
+}
+
+void show_semaphore(Tell& tell,
+                    const State& state,
+                    const SemaphoreName& name,
+                    const semaphore::Semaphore& semaphore) {
+  JsonWriter& json = tell.json;
+  json.field("name", tell.name(name)).field("capacity", semaphore.config.capacity);
+  json.field("in_use", semaphore.in_use).field("available", semaphore::available(semaphore));
+  json.key("holders").begin_array();
+  std::size_t shown = 0;
+  const auto& slots = state.semaphores.slots;
+  for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
+    if (++shown > limits::list_entries) break;
+    const semaphore::Slot& slot = at->second;
+    const bool over = is_over(slot.lease, state.leases_from, tell.now().now);
+    json.begin_object().field("holder", at->first.holder.name).field("weight", slot.weight);
+    json.field("token", slot.lease.token.value);
+    tell.moment("acquired_at", slot.lease.acquired_at);
+    tell.moment("expires_at", limit_of(slot.lease, state.leases_from));
+    json.field("state", slot.ending ? "ending" : over ? "stale" : "held");
+    show_meta(tell, slot.meta);
+    json.end_object();
+  }
+  json.end_array().key("waiters").begin_array();
+  shown = 0;
+  const PersistentSet<grant::SlotPlace>& lines = state.grants.slot_lines;
+  for (auto at = lines.lower_bound({name, false, {}}); at != lines.end() && at->name == name;
+       ++at) {
+    if (++shown > limits::waiters_shown) break;
+    show_waiter(tell, state, at->waiter, true);
+  }
+  json.end_array().field("waiting", semaphore.waiting);
+}
+
+void show_queue(Tell& tell, const State& state, queue::QueueNo no, const queue::Queue& queue) {
+  JsonWriter& json = tell.json;
+  const queue::Counts& counts = queue.counts;
+  json.field("name", tell.name(queue.name));
+  json.field("pending", counts.pending - counts.delayed).field("delayed", counts.delayed);
+  json.field("processing", counts.processing).field("completed", counts.completed);
+  json.field("dead", counts.dead).field("paused", queue.paused);
+  tell.moment("paused_until", queue.paused_until);
+  // The lowest number among the ready ones of the highest priority: for one priority the oldest.
+  const auto ready = state.queues.ready.lower_bound({no, 0, {}});
+  if (ready != state.queues.ready.end() && ready->queue == no) {
+    const queue::Item& item = *state.queues.items.find(ready->item);
+    json.field("oldest_pending_age_ms", (tell.now().now - item.created_at).count());
+  }
+  json.field("takers", queue.takers);
+  json.field("visibility_ms", queue.config.visibility_timeout.count());
+  json.field("max_attempts", queue.config.max_attempts);
+  if (queue.config.dead_letter) json.field("dead_letter", tell.name(*queue.config.dead_letter));
+}
+
+void show_data(Tell& tell, const Bytes& data, bool json) {
+  if (json) {
+    tell.json.key("data").raw(data.view());
+  } else {
+    tell.json.key("base64").plain(codec::to_base64(data.view()));
+  }
+}
+
+std::string_view state_of(const queue::Item& item) {
+  switch (item.state) {
+    case queue::ItemState::Pending:
+      return item.rest && item.rest->not_before ? "delayed" : "pending";
+    case queue::ItemState::Processing:
+      return "processing";
+    case queue::ItemState::Completed:
+      return "completed";
+    case queue::ItemState::Dead:
+      return "dead";
+  }
+  return "";
+}
+
+void show_item(Tell& tell, const State& state, ItemId id, const queue::Item& item, bool in_list) {
+  JsonWriter& json = tell.json;
+  json.key("id").plain(to_text(id));
+  json.field("queue", tell.name(state.queues.queues.find(item.queue)->name));
+  json.field("state", state_of(item));
+  if (in_list && item.data.size() > limits::list_data_bytes) {
+    json.field("data_bytes", item.data.size());
+  } else {
+    show_data(tell, item.data, item.json);
+  }
+  json.field("priority", item.priority).field("attempts", item.attempts);
+  tell.moment("created_at", item.created_at);
+  const queue::Rest* rest = item.rest.get();
+  if (!rest) return;
+  tell.moment("not_before", rest->not_before);
+  if (item.state == queue::ItemState::Processing && rest->claim) {
+    const queue::Claim& claim = *rest->claim;
+    json.field("holder", claim.holder.name).field("claim", claim.token.value);
+    tell.moment("taken_at", claim.taken_at);
+    if (claim.visibility) {
+      tell.moment("visible_at",
+                  saturating_add(std::max(claim.last_sign, state.leases_from), *claim.visibility));
+    }
+    show_meta(tell, claim.meta);
+  }
+  if (!rest->last_error.empty()) json.field("last_error", rest->last_error);
+  if (!rest->reason.empty()) json.field("reason", rest->reason);
+  if (rest->origin) json.field("origin", tell.name(*rest->origin));
+  if (!rest->dedupe_key.empty()) json.field("dedupe", rest->dedupe_key);
+  tell.moment("ended_at", rest->ended_at);
+}
+
+}  // namespace reeve::api

@@ -1,0 +1,241 @@
+#include "api/tell.h"
+
+#include "api/errors.h"
+#include "base/match.h"
+#include "codec/text_forms.h"
+
+#include <fmt/format.h>
+
+#include <limits>
+
+namespace reeve::api {
+
+// ── The line ──
+
+Tell::~Tell() {
+  switch (said_) {
+    case Said::Nothing:
+      result();
+      [[fallthrough]];
+    case Said::Result:
+      to_ += "}}\n";
+      break;
+    case Said::Error:
+      to_ += "}}}}\n";
+      break;
+    case Said::Part:
+      break;
+  }
+}
+
+JsonWriter& Tell::result() {
+  if (said_ != Said::Nothing) return json;
+  said_ = Said::Result;
+  to_ += R"({"jsonrpc":"2.0","id":)";
+  to_ += id_;
+  to_ += R"(,"result":)";
+  json.start();
+  return json.begin_object().field("seq", sequence_);
+}
+
+JsonWriter& Tell::error(std::string_view code, std::string_view message) {
+  return error(refused_code, code, message);
+}
+
+JsonWriter& Tell::error(int number, std::string_view code, std::string_view message) {
+  if (said_ != Said::Nothing) return json;
+  said_ = Said::Error;
+  to_ += R"({"jsonrpc":"2.0","id":)";
+  to_ += id_;
+  to_ += R"(,"error":)";
+  json.start();
+  json.begin_object().field("code", number).field("message", message);
+  json.key("data").begin_object().field("code", code);
+  return json.key("details").begin_object();
+}
+
+// ── Moments and names ──
+
+void Tell::moment(std::string_view field, Wall wall) {
+  const std::optional<std::string> text = codec::format_wall(wall.time_since_epoch().count());
+  if (text) json.key(field).plain(*text);
+}
+
+void Tell::moment(std::string_view field, Time time) {
+  const std::int64_t wall = now_.wall.time_since_epoch().count();
+  const std::int64_t now = now_.now.time_since_epoch().count();
+  const std::int64_t then = time.time_since_epoch().count();
+  std::int64_t away = 0;
+  std::int64_t shown = 0;
+  if (__builtin_sub_overflow(then, now, &away)) return;
+  if (__builtin_add_overflow(wall, away, &shown)) return;
+  moment(field, Wall(Duration(shown)));
+}
+
+void Tell::moment(std::string_view field, std::optional<Time> time) {
+  if (time) moment(field, *time);
+}
+
+std::string Tell::shown(ProjectNo project, const std::string& name) const {
+  if (project == shared_project && project_ != shared_project) return "//" + name;
+  return name;
+}
+
+std::string quoted(std::string_view name) { return fmt::format("\"{}\"", name); }
+
+// ── What was refused ──
+
+void tell_not_found(Tell& tell,
+                    std::string_view kind,
+                    std::string_view name,
+                    std::string_view nearest) {
+  std::string message = fmt::format("there is no {} {}", kind, quoted(name));
+  if (!nearest.empty()) {
+    message += fmt::format("; did you mean {}?", quoted(nearest));
+  } else if (kind == "semaphore") {
+    message += fmt::format("; try `reeve sem create {} --capacity N`", name);
+  } else if (kind == "queue") {
+    message += "; try `reeve queue stats`";
+  } else if (kind == "project") {
+    message += "; try `reeve project list`";
+  }
+  JsonWriter& json = tell.error(code::not_found, message).field("kind", kind).field("name", name);
+  if (!nearest.empty()) json.field("nearest", nearest);
+}
+
+void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
+  const std::string& subject = refused.subject;
+  const std::string thing = tell.kept().name.empty()
+                                ? std::string(kind)
+                                : fmt::format("{} {}", kind, quoted(tell.kept().name));
+  switch (refused.why) {
+    case Why::NotFound: {
+      const bool is_item = subject.starts_with("item-");
+      const bool is_other = subject == "project" || subject == "session" || subject == "request";
+      if (is_other) {
+        tell.error(code::not_found, fmt::format("there is no such {}", subject))
+            .field("kind", subject)
+            .field("name", subject);
+      } else {
+        tell_not_found(tell, is_item ? "item" : kind, subject);
+      }
+      return;
+    }
+    case Why::BadName:
+      tell.error(code::bad_name,
+                 fmt::format("{} cannot be a name: one has 1 to 200 bytes without control "
+                             "characters, does not begin with - and has no .. in it",
+                             quoted(subject)))
+          .field("field", subject);
+      return;
+    case Why::BadValue:
+      tell.error(code::bad_value, fmt::format("{}: {} cannot have this value", thing, subject))
+          .field("field", subject);
+      return;
+    case Why::OverLimit:
+      tell.error(code::over_limit,
+                 fmt::format(
+                     "{}: more {} than there may be, see docs/protocol.md, Limits", thing, subject))
+          .field("field", subject);
+      return;
+    case Why::Full:
+      if (subject == "disk") {
+        tell.error(
+            code::disk_full,
+            fmt::format("{}: the disk is full, so nothing new is taken; make room, or finish "
+                        "something",
+                        thing));
+      } else {
+        tell.error(code::full,
+                   fmt::format("{}: the state is full, so nothing new is taken; finish or drop "
+                               "something first, see `reeve queue stats`",
+                               thing));
+      }
+      return;
+    case Why::KeyReused:
+      tell.error(code::key_reused, "this key came with another request before; use a fresh one");
+      return;
+    case Why::NotAllowed:
+      tell.error(code::not_allowed, fmt::format("{}: not while it is {}", thing, subject))
+          .field("name", tell.kept().name)
+          .field("state", subject);
+      return;
+    case Why::Exists:
+      tell.error(code::exists, fmt::format("{} is there already", thing)).field("name", subject);
+      return;
+    case Why::Loop:
+      tell.error(code::loop, fmt::format("{}: by {} it would come back to itself", thing, subject))
+          .field("name", subject);
+      return;
+    case Why::Ambiguous:
+      tell.error(code::ambiguous, fmt::format("more than one thing is called {}", quoted(subject)))
+          .field("name", subject);
+      return;
+  }
+}
+
+// ── What was not granted ──
+
+void tell_busy(Tell& tell, const grant::Busy& busy, bool waited) {
+  const std::string name = tell.name(busy.name);
+  std::string message = fmt::format("lock {} is held by {}", quoted(name), busy.holder.name);
+  if (busy.ahead > 0) message += fmt::format(", and {} wait for it", busy.ahead);
+  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", name)
+                    : fmt::format("; try `reeve lock acquire {} --wait`", name);
+  JsonWriter& json = tell.error(code::locked, message);
+  json.field("name", name).field("holder", busy.holder.name);
+  tell.moment("since", busy.since);
+  tell.moment("expires_at", busy.expires_at);
+  json.field("waiters", busy.ahead);
+  if (waited) json.field("waited", true);
+}
+
+void tell_full(Tell& tell, const grant::Full& full, bool waited) {
+  const std::string name = tell.name(full.name);
+  std::string message =
+      fmt::format("semaphore {} has {} of {} left", quoted(name), full.available, full.capacity);
+  if (full.ahead > 0) message += fmt::format(", and {} wait for it", full.ahead);
+  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", name)
+                    : fmt::format("; try `reeve sem acquire {} --wait`", name);
+  JsonWriter& json = tell.error(code::full, message);
+  json.field("name", name).field("available", full.available).field("capacity", full.capacity);
+  json.field("waiters", full.ahead);
+  if (waited) json.field("waited", true);
+}
+
+void tell_deadlock(Tell& tell, const grant::WouldDeadlock& deadlock) {
+  std::string circle;
+  for (const Holder& holder : deadlock.cycle) circle += holder.name + " waits for ";
+  if (!deadlock.cycle.empty()) circle += deadlock.cycle.front().name;
+  JsonWriter& json =
+      tell.error(code::would_deadlock,
+                 fmt::format("waiting would never end: {}; let something go first", circle));
+  json.key("cycle").begin_array();
+  for (const Holder& holder : deadlock.cycle) {
+    json.begin_object().field("holder", holder.name).end_object();
+  }
+  json.end_array();
+}
+
+void tell_cancelled(Tell& tell) {
+  tell.error(code::cancelled, "the wait was cancelled, and nothing was taken");
+}
+
+void tell_not_granted(Tell& tell, const grant::NotGranted& not_granted) {
+  switch (not_granted.left) {
+    case Left::TimedOut:
+      return match(
+          not_granted.in_the_way,
+          [&](const grant::Busy& busy) { tell_busy(tell, busy, true); },
+          [&](const grant::Full& full) { tell_full(tell, full, true); });
+    case Left::Cancelled:
+    case Left::SessionEnded:
+      return tell_cancelled(tell);
+    case Left::Unfit:
+      tell.error(code::bad_value, "the capacity was lowered below the weight that was asked for")
+          .field("field", "weight");
+      return;
+  }
+}
+
+}  // namespace reeve::api

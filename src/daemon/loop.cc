@@ -1,0 +1,300 @@
+#include "daemon/loop.h"
+
+#include "adapters/process.h"
+#include "base/match.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <sys/random.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+namespace reeve::daemon {
+namespace {
+
+using namespace std::chrono_literals;
+
+// How long those who do not read may hold up the end.
+constexpr Duration last_words = 2s;
+constexpr Duration prepare_again = 1s;
+
+// Sessions count from here: another place at every start.
+SessionId random_session() {
+  std::uint64_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) std::abort();
+  return SessionId{number >> 2U};
+}
+
+Descriptor open_signals() {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  sigaddset(&wanted, SIGTERM);
+  sigaddset(&wanted, SIGINT);
+  return Descriptor(signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+}  // namespace
+
+Loop::Loop(api::About about,
+           Log& log,
+           std::unique_ptr<journal::Journal> journal,
+           engine::Remembered remembered)
+    : about_(std::move(about)),
+      log_(log),
+      journal_(std::move(journal)),
+      signals_(open_signals()),
+      hands_(about_.boot_id),
+      desk_(*this),
+      clock_(remembered.state.now, read_clocks()),
+      last_checkpoint_(remembered.snapshot),
+      engine_(std::move(remembered), engine::Ports{hands_, desk_}),
+      peers_(poller_, desk_, log_, random_session()) {
+  desk_.serve(engine_);
+  poller_.add(signals_.get(), {Mark::Kind::Signal}, EPOLLIN, true);
+  poller_.add(hands_.fd(), {Mark::Kind::Hands}, EPOLLIN, true);
+  writer_ = std::make_unique<engine::Writer>(*journal_, [this] { poller_.wake(); });
+  keeper_ = std::make_unique<engine::Keeper>(*journal_, [this] { poller_.wake(); });
+}
+
+Loop::~Loop() = default;
+
+void Loop::listen(Descriptor listener, const Listen& how) {
+  peers_.listen(std::move(listener), how);
+}
+
+// ── The loop ──
+
+Result<void> Loop::run(const std::function<void()>& ready) {
+  reading_ = read_clocks();
+  now_ = clock_.read(reading_).stamp;
+  about_.started = now_.now;
+  desk_.at(now_);
+  engine_.begin(now_);
+  ready();
+  more_ = true;
+  while (stage_ != Stage::Over && !engine_.wants_stop()) turn();
+  if (engine_.wants_stop()) {
+    give_up();
+    return fail(*engine_.wants_stop());
+  }
+  return finish();
+}
+
+// The order is the durability argument: what came in is decided here and written by another
+// thread, and nothing leaves, neither an effect nor a reply, before the records that caused it are
+// on disk: deliver() is the one door out, and committed() the one key.
+void Loop::turn() {
+  wait();
+  reading_ = read_clocks();
+  const engine::Moment moment = clock_.read(reading_);
+  now_ = moment.stamp;
+  desk_.at(now_);
+
+  collect();                     // what is durable now
+  more_ = engine_.look(moment);  // what is due comes before what is new
+  hear_hands();
+  if (engine_.wants_input()) peers_.serve(now_);
+
+  if (std::optional<engine::Batch> batch = engine_.take_batch()) writer_->begin(*std::move(batch));
+  engine_.deliver();
+  if (desk_.catch_up(now_)) more_ = true;
+  peers_.flush(now_);
+
+  keep();
+  advance();
+}
+
+void Loop::wait() {
+  const bool idle = !more_ && !hands_.has_reports();
+  if (const std::optional<Time> next = next_wake()) {
+    // Engine time runs with the boot clock; a deadline far away is not worth a larger number.
+    const Duration until = std::min<Duration>(std::max(*next - now_.now, Duration{0}), 24h);
+    poller_.wake_at(reading_.boot + until);
+  }
+  const std::span<const Ready> all =
+      engine_.wants_input() ? poller_.wait(idle) : poller_.wait_inside(idle);
+  for (const Ready& ready : all) {
+    switch (ready.mark.kind) {
+      case Mark::Kind::Peer:
+      case Mark::Kind::Listener:
+        peers_.is_ready(ready);
+        break;
+      case Mark::Kind::Signal:
+        handle_signal();
+        break;
+      case Mark::Kind::Hands:
+        hands_.look();
+        break;
+      case Mark::Kind::Wake:
+      case Mark::Kind::Timer:
+      case Mark::Kind::ClockSet:
+        break;
+    }
+  }
+}
+
+std::optional<Time> Loop::next_wake() const {
+  std::optional<Time> next = peers_.next_wake();
+  const auto consider = [&](Time time) { next = next ? std::min(*next, time) : time; };
+  const std::optional<Duration> until = engine::Clock::until(engine_.next_wake(), now_);
+  if (until) consider(saturating_add(now_.now, *until));
+  if (stage_ != Stage::Serving) consider(stage_until_);
+  if (was_full_) consider(next_prepare_);
+  return next;
+}
+
+// What the journal's threads have done.
+void Loop::collect() {
+  if (std::optional<Result<engine::Sequence>> finished = writer_->finished()) {
+    if (*finished) {
+      engine_.committed(**finished);
+    } else {
+      engine_.commit_failed(finished->error());
+    }
+  }
+  while (std::optional<engine::Keeper::Finished> finished = keeper_->finished()) {
+    match(
+        *finished,
+        [&](const engine::Keeper::Prepared& prepared) {
+          const bool bad = !prepared.result && prepared.result.error().code != Error::Code::Full;
+          if (bad) engine_.commit_failed(prepared.result.error());
+        },
+        [&](const engine::Keeper::Written& written) {
+          Result<engine::Sequence> told = last_checkpoint_;
+          if (written.result) {
+            engine_.checkpoint_written(*written.result);
+            last_checkpoint_ = written.result->moment.sequence;
+            told = last_checkpoint_;
+          } else {
+            log_.say("a checkpoint could not be written: {}", written.result.error().message);
+            engine_.checkpoint_failed(written.result.error());
+            told = fail(written.result.error());
+          }
+          for (const auto& done : std::exchange(checkpoint_waiters_, {})) done(told);
+        },
+        [&](const engine::Keeper::Truncated& truncated) {
+          if (!truncated.result) engine_.commit_failed(truncated.result.error());
+        });
+  }
+}
+
+void Loop::hear_hands() {
+  for (const adapters::Report& report : hands_.take()) {
+    match(
+        report,
+        [&](const adapters::EffectDone& done) {
+          engine_.effect_ended(done.effect, done.outcome, now_);
+        },
+        [&](const adapters::EffectObserved& seen) {
+          engine_.observed(seen.effect, seen.observation, now_);
+        },
+        [&](const adapters::ProcessEnded& ended) { engine_.process_gone(ended.process, now_); });
+  }
+}
+
+// What the journal needs beside commits: room, checkpoints, less of the past.
+void Loop::keep() {
+  const journal::Room room = journal_->room();
+  engine_.room(room);
+  const bool full = room != journal::Room::Plenty;
+  if (full != was_full_) {
+    log_.line(full ? "the disk is nearly full: no new work is taken, finishing goes on"
+                   : "there is room on the disk again");
+    was_full_ = full;
+    next_prepare_ = now_.now;
+  }
+  if (journal_->wants_prepare() && (!full || now_.now >= next_prepare_)) {
+    next_prepare_ = now_.now + prepare_again;
+    keeper_->prepare();
+  }
+  if (checkpoint_wanted_ || journal_->wants_snapshot()) {
+    checkpoint_wanted_ = false;
+    engine_.checkpoint();
+    engine_.deliver();
+    if (!engine_.is_checkpointing()) {  // there is one of this very state
+      for (const auto& done : std::exchange(checkpoint_waiters_, {})) done(last_checkpoint_);
+    }
+  }
+  if (std::optional<engine::Snapshot> snapshot = engine_.take_snapshot()) {
+    keeper_->write(*std::move(snapshot));
+  }
+  if (const std::optional<engine::Sequence> passed = engine_.take_truncation()) {
+    keeper_->truncate(*passed);
+  }
+}
+
+// ── The end ──
+
+void Loop::handle_signal() {
+  signalfd_siginfo signal{};
+  if (read(signals_.get(), &signal, sizeof signal) != sizeof signal) return;
+  if (stage_ != Stage::Serving) {
+    log_.say("a second signal: leaving at once; the journal is whole");
+    _exit(1);
+  }
+  log_.say("signal {}: stopping", signal.ssi_signo);
+  stop(false);
+}
+
+void Loop::stop(bool /*kill*/) {
+  if (stage_ != Stage::Serving) return;
+  stage_ = Stage::Finishing;
+  stage_until_ = now_.now + last_words;
+  peers_.stop_listening();
+  unlink(about_.socket.c_str());
+  more_ = true;
+}
+
+// Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
+void Loop::advance() {
+  switch (stage_) {
+    case Stage::Serving:
+    case Stage::Over:
+      return;
+    case Stage::Finishing:
+      peers_.stop_reading();
+      if (!engine_.is_idle()) return;
+      if (peers_.has_output() && now_.now < stage_until_) return;
+      stage_ = Stage::Saving;
+      checkpoint_wanted_ = true;
+      more_ = true;
+      return;
+    case Stage::Saving:
+      if (checkpoint_wanted_ || engine_.is_checkpointing()) return;
+      stage_ = Stage::Over;
+      return;
+  }
+}
+
+Result<void> Loop::finish() {
+  keeper_.reset();
+  writer_.reset();
+  return journal_->close();
+}
+
+// Nobody knows what the disk holds. Everybody who can be told is told.
+void Loop::give_up() {
+  const Error error = *engine_.wants_stop();
+  log_.say("the journal failed: {}", error.message);
+  peers_.stop_listening();
+  unlink(about_.socket.c_str());
+  engine_.deliver();
+  desk_.give_up(error);
+  peers_.flush(now_);
+}
+
+// ── api::Steward ──
+
+void Loop::checkpoint(std::function<void(Result<engine::Sequence>)> done) {
+  checkpoint_waiters_.push_back(std::move(done));
+  checkpoint_wanted_ = true;
+  more_ = true;
+}
+
+std::optional<Process> Loop::process(std::int64_t pid, bool group) const {
+  return adapters::own_process(pid, group, about_.boot_id);
+}
+
+api::Steward::JournalUse Loop::journal_use() const { return {0, 0, last_checkpoint_}; }
+
+}  // namespace reeve::daemon

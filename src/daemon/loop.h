@@ -1,0 +1,98 @@
+#pragma once
+
+#include "adapters/process_hands.h"
+#include "api/desk.h"
+#include "base/result.h"
+#include "daemon/listening.h"
+#include "daemon/log.h"
+#include "daemon/peers.h"
+#include "daemon/poller.h"
+#include "engine/clock.h"
+#include "engine/engine.h"
+#include "engine/keeper.h"
+#include "engine/recovery.h"
+#include "engine/writer.h"
+#include "journal/journal.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+// The heart of the house: one thread that owns the state, and turns.
+//
+//     clients ──▶ decide ──▶ batch ══▶ writer's thread ══▶ disk
+//                   ▲                                       │
+//     clocks, ends  │         replies, effects  ◀── deliver ┘  only what is durable
+//     of processes ─┘
+//
+// While one batch is on its way to the disk the next is being decided; whatever came in meanwhile
+// is one commit. Other threads write (engine/writer.h) and look after the journal
+// (engine/keeper.h), and wake this one when they have done something.
+namespace reeve::daemon {
+
+class Loop final : public api::Steward {
+ public:
+  Loop(api::About about,
+       Log& log,
+       std::unique_ptr<journal::Journal> journal,
+       engine::Remembered remembered);
+  ~Loop() override;
+
+  // Before run().
+  void listen(Descriptor listener, const Listen& how);
+
+  // Until somebody wants it to stop: SIGTERM, SIGINT, daemon.stop. Then what is decided is made
+  // durable and told, a checkpoint is written, and the journal closed. An error: the journal
+  // failed, everybody was told what can be told, and only a restart knows what was kept.
+  Result<void> run(const std::function<void()>& ready);
+
+  // ── api::Steward ──
+  const api::About& about() const override { return about_; }
+  void stop(bool kill) override;
+  void checkpoint(std::function<void(Result<engine::Sequence>)> done) override;
+  std::size_t connections() const override { return peers_.size(); }
+  std::optional<Process> process(std::int64_t pid, bool group) const override;
+  JournalUse journal_use() const override;
+
+ private:
+  enum class Stage : std::uint8_t { Serving, Finishing, Saving, Over };
+
+  void turn();
+  void wait();
+  void collect();
+  void hear_hands();
+  void keep();
+  void advance();
+  Result<void> finish();
+  void give_up();
+  std::optional<Time> next_wake() const;
+  void handle_signal();
+
+  api::About about_;
+  Log& log_;
+  std::unique_ptr<journal::Journal> journal_;
+  Poller poller_;
+  Descriptor signals_;
+  adapters::ProcessHands hands_;
+  api::Desk desk_;
+  engine::Clock clock_;
+  engine::Sequence last_checkpoint_ = 0;
+  engine::Engine engine_;
+  Peers peers_;
+  std::unique_ptr<engine::Writer> writer_;
+  std::unique_ptr<engine::Keeper> keeper_;
+
+  Stamp now_;
+  engine::Reading reading_;
+  bool more_ = false;  // there is something to do without waiting
+  Stage stage_ = Stage::Serving;
+  Time stage_until_;
+  bool checkpoint_wanted_ = false;
+  std::vector<std::function<void(Result<engine::Sequence>)>> checkpoint_waiters_;
+  Time next_prepare_;
+  bool was_full_ = false;
+};
+
+}  // namespace reeve::daemon

@@ -1,0 +1,251 @@
+#include "daemon/run.h"
+
+#include "adapters/process.h"
+#include "api/rpc.h"
+#include "daemon/home.h"
+#include "daemon/listening.h"
+#include "daemon/log.h"
+#include "daemon/loop.h"
+#include "engine/recovery.h"
+#include "journal/file_journal.h"
+#include "journal/real_files.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <vector>
+
+namespace reeve::daemon {
+namespace {
+
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+
+constexpr std::string_view no_room =
+    R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"there are too many connections already; try again later","data":{"code":"TOO_MUCH","details":{"limit":10000}}}})"
+    "\n";
+
+struct Words {
+  std::optional<std::string> home;
+  bool foreground_log = false;
+  int ready_fd = -1;
+  std::vector<Address> beanstalk;
+};
+
+Result<Words> read_words(std::span<const std::string_view> arguments) {
+  Words words;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    std::string_view word = arguments[i];
+    std::optional<std::string_view> value;
+    if (const std::size_t equals = word.find('='); word.starts_with("--") && equals < word.size()) {
+      value = word.substr(equals + 1);
+      word = word.substr(0, equals);
+    }
+    if (word == "--foreground-log" && !value) {
+      words.foreground_log = true;
+      continue;
+    }
+    const bool known = word == "--home" || word == "--ready-fd" || word == "--beanstalk";
+    if (!known) {
+      return fail(Error::Code::BadRequest,
+                  fmt::format("daemon run: unknown word {}; try `reeve daemon run --help`", word));
+    }
+    if (!value && ++i < arguments.size()) value = arguments[i];
+    if (!value) return fail(Error::Code::BadRequest, fmt::format("{} needs a value", word));
+    if (word == "--home") {
+      words.home = *value;
+    } else if (word == "--ready-fd") {
+      const auto [end, error] =
+          std::from_chars(value->data(), value->data() + value->size(), words.ready_fd);
+      if (error != std::errc{} || words.ready_fd < 0) {
+        return fail(Error::Code::BadRequest, "--ready-fd needs the number of a descriptor");
+      }
+    } else {
+      Result<Address> address = parse_address(*value);
+      if (!address) return fail(address.error());
+      words.beanstalk.push_back(*std::move(address));
+    }
+  }
+  return words;
+}
+
+// One line to whoever started us, once.
+void tell_starter(int& descriptor, std::string_view text) {
+  if (descriptor < 0) return;
+  const std::string line = std::string(text) + "\n";
+  [[maybe_unused]] const ssize_t written = write(descriptor, line.data(), line.size());
+  close(descriptor);
+  descriptor = -1;
+}
+
+// systemd's readiness protocol: a datagram to the socket it names.
+void tell_systemd(std::string_view state) {
+  const char* path = std::getenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe)
+  if (!path || (*path != '/' && *path != '@')) return;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string_view name = path;
+  if (name.size() >= sizeof address.sun_path) return;
+  name.copy(address.sun_path, name.size());
+  if (*path == '@') address.sun_path[0] = '\0';
+  const Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  sendto(socket.get(),
+         state.data(),
+         state.size(),
+         MSG_NOSIGNAL,
+         reinterpret_cast<const sockaddr*>(&address),
+         size);
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Before there is any thread: those that come inherit it.
+void set_signals() {
+  sigset_t ours;
+  sigemptyset(&ours);
+  sigaddset(&ours, SIGTERM);
+  sigaddset(&ours, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
+}
+
+std::string user_name() {
+  for (const char* variable : {"USER", "LOGNAME"}) {
+    const char* name = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
+    if (name && *name != '\0') return name;
+  }
+  return fmt::format("uid {}", geteuid());
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+struct Opened {
+  std::unique_ptr<journal::RealFiles> files;
+  std::unique_ptr<journal::Recovery> recovery;
+  engine::Remembered remembered;
+  std::unique_ptr<journal::Journal> journal;
+};
+
+Result<Opened> open_journal(const std::string& home, Log& log) {
+  const std::string path = home + "/journal";
+  if (auto made = journal::make_directory(path); !made) return fail(made.error());
+  Result<std::unique_ptr<journal::RealFiles>> files = journal::RealFiles::open_directory(path);
+  if (!files) return fail(files.error());
+  journal::Options options;
+  options.fresh_id = journal::random_journal_id();
+  auto recovery = journal::open_file_journal(**files, options);
+  if (!recovery) return fail(recovery.error());
+  Result<engine::Remembered> remembered = engine::remember(**recovery);
+  if (!remembered) return fail(remembered.error());
+  const journal::Findings& findings = (*recovery)->findings();
+  for (const std::string& note : findings.notes) log.line(note);
+  if (findings.torn_tail) {
+    log.say("the last records were never whole ({}, byte {}: {}); nobody was told they were done",
+            findings.torn_tail->file,
+            findings.torn_tail->offset,
+            findings.torn_tail->why);
+  }
+  if (!findings.fresh && !findings.clean_stop) log.say("the last stop was not a clean one");
+  auto journal = (*recovery)->begin();
+  if (!journal) return fail(journal.error());
+  return Opened{
+      *std::move(files), *std::move(recovery), *std::move(remembered), *std::move(journal)};
+}
+
+Result<void> serve(const Words& words, std::string_view version, Log& log, int& ready_fd) {
+  const auto began = std::chrono::steady_clock::now();
+  const Result<std::string> home = find_home(words.home);
+  if (!home) return fail(home.error());
+  Result<Descriptor> folder = open_home(*home);
+  if (!folder) return fail(folder.error());
+  Result<Instance> instance = Instance::claim(*folder, *home);
+  if (!instance) return fail(instance.error());
+  api::About about;
+  about.version = version;
+  about.pid = getpid();
+  about.home = *home;
+  about.socket = find_socket(*home);
+  about.host = host_name();
+  about.user = user_name();
+  about.boot_id = adapters::boot_id();
+  instance->write(version, about.socket);
+  log.open(*home, words.foreground_log);
+  set_signals();
+  raise_descriptor_limit();
+
+  Result<Opened> opened = open_journal(*home, log);
+  if (!opened) return fail(opened.error());
+  const std::uint64_t replayed = opened->remembered.replayed;
+  Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered));
+  const Listen main{UnixAddress{about.socket},
+                    [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
+                      return std::make_unique<api::Rpc>(session, desk);
+                    },
+                    std::string(no_room)};
+  Result<Descriptor> listener = open_listener(main.address);
+  if (!listener) return fail(listener.error());
+  loop.listen(*std::move(listener), main);
+
+  const Result<void> ended = loop.run([&] {
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::steady_clock::now() - began);
+    log.say("reeve {} ready after {} ms: pid {}, {} records read again, listening on {}",
+            version,
+            took.count(),
+            about.pid,
+            replayed,
+            about.socket);
+    tell_starter(ready_fd, "ready");
+    tell_systemd("READY=1");
+  });
+  tell_systemd("STOPPING=1");
+  if (ended) log.say("stopped");
+  return ended;
+}
+
+}  // namespace
+
+int run(std::span<const std::string_view> arguments, std::string_view version) {
+  const auto complain = [](std::string_view message) {
+    const std::string line = fmt::format("reeve: {}\n", message);
+    std::fwrite(line.data(), 1, line.size(), stderr);
+  };
+  const Result<Words> words = read_words(arguments);
+  if (!words) {
+    complain(words.error().message);
+    return exit_usage;
+  }
+  Log log;
+  int ready_fd = words->ready_fd;
+  if (const Result<void> served = serve(*words, version, log, ready_fd); !served) {
+    log.line(served.error().message);
+    tell_starter(ready_fd, served.error().message);
+    complain(served.error().message);
+    return exit_failed;
+  }
+  return 0;
+}
+
+}  // namespace reeve::daemon
