@@ -144,8 +144,8 @@ function(reeve_fuzzers folder)
   endforeach()
 endfunction()
 
-# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
-# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
+# Every <folder>/<x>_test.sh and <x>_test.py is a test against the program itself, which it finds as
+# $REEVE. What it needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
   file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
@@ -154,10 +154,16 @@ function(reeve_scripts folder)
     add_executable(${stem} ${driver})
     target_link_libraries(${stem} PRIVATE ${arg_USES} fmt reeve_warnings Threads::Threads)
   endforeach()
-  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
+  file(GLOB scripts CONFIGURE_DEPENDS
+    ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh ${PROJECT_SOURCE_DIR}/${folder}/*_test.py)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
-    add_test(NAME ${folder}.${stem} COMMAND bash ${script})
+    cmake_path(GET script EXTENSION LAST_ONLY kind)
+    if(kind STREQUAL ".py")
+      add_test(NAME ${folder}.${stem} COMMAND Python3::Interpreter ${script})
+    else()
+      add_test(NAME ${folder}.${stem} COMMAND bash ${script})
+    endif()
     set_tests_properties(${folder}.${stem} PROPERTIES
       LABELS ${folder} TIMEOUT 600
       ENVIRONMENT

@@ -1,5 +1,7 @@
 #include "cli/project.h"
 
+#include "codec/json_text.h"
+
 #include <array>
 #include <climits>
 #include <cstdlib>
@@ -102,6 +104,23 @@ std::optional<std::string> project_name_in(std::string_view toml) {
   return std::nullopt;
 }
 
+namespace {
+
+// The name of a folder as a name of ours: names do not begin with `-`, have no `..` and no control
+// characters, and 200 bytes at most.
+std::string good_name(std::string_view folder) {
+  std::string name;
+  for (const char letter : folder.substr(0, 200)) {
+    const bool bad = static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f ||
+                     (letter == '-' && name.empty()) || (letter == '.' && name.ends_with('.'));
+    name += bad ? '_' : letter;
+  }
+  while (!name.empty() && !codec::is_utf8(name)) name.pop_back();
+  return name.empty() ? "root" : name;
+}
+
+}  // namespace
+
 std::optional<ProjectRoot> find_project(std::string_view from) {
   std::string root;
   std::string folder(from);
@@ -124,8 +143,7 @@ std::optional<ProjectRoot> find_project(std::string_view from) {
     project.name = project_name_in(*config).value_or("");
   }
   if (project.name.empty()) {
-    project.name = project.path.substr(project.path.rfind('/') + 1);
-    if (project.name.empty()) project.name = "root";
+    project.name = good_name(std::string_view(project.path).substr(project.path.rfind('/') + 1));
   }
   return project;
 }

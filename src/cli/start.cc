@@ -46,7 +46,7 @@ constexpr int ready_descriptor = 3;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());
-  const std::string failed = fmt::format("error cannot run /proc/self/exe: errno {}\n", errno);
+  const std::string failed = fmt::format("cannot run /proc/self/exe: errno {}\n", errno);
   [[maybe_unused]] const auto told = ::write(ready_descriptor, failed.data(), failed.size());
   ::_exit(1);
 }
@@ -101,11 +101,11 @@ std::expected<Started, Failure> start_daemon(const Home& home,
   const std::string line = read_line(ends[0]);
   ::close(ends[0]);
   if (line == "ready") return Started::Ready;
-  if (line == "running") return Started::Running;
-  constexpr std::string_view error = "error ";
-  if (line.starts_with(error)) {
-    return std::unexpected(Failure{
-        "UNAVAILABLE", fmt::format("the daemon did not start: {}", line.substr(error.size()))});
+  // The one other line that is no failure: somebody was faster.
+  if (line.starts_with("a daemon already runs")) return Started::Running;
+  if (!line.empty()) {
+    return std::unexpected(
+        Failure{"UNAVAILABLE", fmt::format("the daemon did not start: {}", line)});
   }
   return std::unexpected(Failure{
       "UNAVAILABLE",

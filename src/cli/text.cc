@@ -184,7 +184,8 @@ std::string rough_duration(std::int64_t milliseconds) {
 std::string relative(std::int64_t moment, std::int64_t now) {
   const std::int64_t distance = moment > now ? moment - now : now - moment;
   if (distance < 1000) return "now";
-  return moment > now ? fmt::format("in {}", rough_duration(distance))
+  // What is ahead is rounded to the nearest second: a lease of 60s ends "in 1m", not "in 59s".
+  return moment > now ? fmt::format("in {}", rough_duration(distance + 500))
                       : fmt::format("{} ago", rough_duration(distance));
 }
 

@@ -42,6 +42,8 @@ TEST(Text, DistancesAreToldInTwoUnitsAtMost) {
   EXPECT_EQ(relative(0, 500), "now");
   EXPECT_EQ(relative(0, 3'000), "3s ago");
   EXPECT_EQ(relative(65'000, 0), "in 1m5s");
+  EXPECT_EQ(relative(59'990, 0), "in 1m");
+  EXPECT_EQ(relative(0, 59'990), "59s ago");
   EXPECT_EQ(relative(0, 7'200'000), "2h ago");
   EXPECT_EQ(relative(0, 90'061'000), "1d1h ago");
 }

@@ -77,7 +77,7 @@ Failure not_obtained(Failure failure, const std::vector<std::string>& names) {
     failure.code = "LOCKED";
     failure.details.set("name", names[0]).set("waited", true);
   }
-  if (failure.code == "LOCKED" && failure.message.find("reeve why") == std::string::npos) {
+  if (failure.code == "LOCKED" && failure.message.find("`reeve") == std::string::npos) {
     const std::string& name = failure.details["name"].text();
     failure.message += fmt::format("; `reeve why {}` tells more", name.empty() ? names[0] : name);
   }

@@ -74,10 +74,10 @@ Failure not_obtained(Failure failure, const std::string& name) {
     failure.code = "FULL";
     failure.details.set("name", name).set("waited", true);
   }
-  if (failure.code == "FULL" && failure.message.find("reeve why") == std::string::npos) {
+  if (failure.code == "FULL" && failure.message.find("`reeve") == std::string::npos) {
     failure.message += fmt::format("; `reeve why {}` tells more", name);
   }
-  if (failure.code == "NOT_FOUND" && failure.message.find("sem create") == std::string::npos) {
+  if (failure.code == "NOT_FOUND" && failure.message.find("`reeve") == std::string::npos) {
     failure.message += fmt::format("; make it with `reeve sem create {} --capacity N`", name);
   }
   return failure;
