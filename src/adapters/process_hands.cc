@@ -100,14 +100,16 @@ void ProcessHands::observe(const Start& effect) {
 
 // ── Watching ──
 
+// Of a group the leader is watched; only when that is gone the others have to be looked for.
 void ProcessHands::watch(const Process& process) {
   if (watched_.contains(process)) return;
   Watched watched;
-  if (!process.group && process.boot_id == boot_id_) {
+  if (process.boot_id == boot_id_) {
     // Open first, compare then: what is open cannot become another.
     watched.pidfd = Descriptor(pidfd_open(process.pid));
-    const bool same = watched.pidfd && is_alive(process, boot_id_);
-    if (same) {
+    Process leader = process;
+    leader.group = false;
+    if (watched.pidfd && is_alive(leader, boot_id_)) {
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.fd = watched.pidfd.get();
@@ -116,9 +118,11 @@ void ProcessHands::watch(const Process& process) {
       watched_.emplace(process, std::move(watched));
       return;
     }
-  } else if (process.group && is_alive(process, boot_id_)) {
-    watched_.emplace(process, std::move(watched));
-    return arm();
+    watched.pidfd.reset();
+    if (process.group && is_alive(process, boot_id_)) {
+      watched_.emplace(process, std::move(watched));
+      return arm();
+    }
   }
   reports_.emplace_back(ProcessEnded{process});
 }
@@ -223,8 +227,14 @@ void ProcessHands::look() {
       time = true;
     } else if (const auto found = by_pidfd_.find(descriptor); found != by_pidfd_.end()) {
       const Process process = found->second;
-      forget(process);
-      reports_.emplace_back(ProcessEnded{process});
+      if (process.group) {
+        by_pidfd_.erase(found);
+        watched_.find(process)->second.pidfd.reset();
+        arm();
+      } else {
+        forget(process);
+        reports_.emplace_back(ProcessEnded{process});
+      }
     }
   }
   if (!time) return;
@@ -234,7 +244,7 @@ void ProcessHands::look() {
   std::erase_if(endings_, [&](Ending& ending) { return go_on(ending); });
   std::vector<Process> groups;
   for (const auto& [process, watched] : watched_) {
-    if (process.group) groups.push_back(process);
+    if (!watched.pidfd) groups.push_back(process);
   }
   for (const Process& process : groups) look_at(process);
   if (!endings_.empty() || !groups.empty()) arm();

@@ -16,8 +16,8 @@
 // Watches processes and ends them. It has no thread and blocks nobody: whoever owns it waits until
 // fd() can be read, calls look(), and takes what happened to the engine.
 //
-// A process is watched through a pidfd, which tells of its end and of no other's; a group has no
-// such thing, and is looked at once a while. To end one is to send TERM to all of its tree, after
+// A process is watched through a pidfd, which tells of its end and of no other's; a group by its
+// leader's, and when that is gone by looking every 50 ms whether others are left. To end one is to send TERM to all of its tree, after
 // the grace KILL, and to look until nothing of it is left; what is still there 25 s after the KILL
 // has failed to be ended.
 //
@@ -58,7 +58,7 @@ class ProcessHands final : public engine::Hands {
   using Clock = std::chrono::steady_clock;
 
   struct Watched {
-    Descriptor pidfd;
+    Descriptor pidfd;  // none: a group whose leader is gone
   };
   struct Ending {
     EffectId effect;

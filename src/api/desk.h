@@ -92,6 +92,9 @@ class Desk final : public engine::Listener {
   // Whether news() is wanted.
   void follow(Connection& from, bool follows);
 
+  // Null: it has ended.
+  Connection* find(SessionId session) const;
+
   const engine::Engine& engine() const { return *engine_; }
   Steward& steward() { return steward_; }
   Stamp now() const { return now_; }
@@ -122,7 +125,6 @@ class Desk final : public engine::Listener {
   };
 
   engine::Ticket ticket(Asked asked);
-  Connection* find(SessionId session) const;
   void answer(const Asked& asked, Sequence sequence, const Reply& reply);
   void give_back(const GivenBack& undelivered, Stamp now);
 

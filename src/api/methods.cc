@@ -11,8 +11,13 @@ namespace {
 const std::vector<Named>& all_methods() {
   static const std::vector<Named> all = [] {
     std::vector<Named> methods;
-    for (const std::span<const Named> some :
-         {lock_methods(), sem_methods(), queue_methods(), session_methods(), event_methods()}) {
+    for (const std::span<const Named> some : {lock_methods(),
+                                              sem_methods(),
+                                              queue_methods(),
+                                              session_methods(),
+                                              event_methods(),
+                                              state_methods(),
+                                              daemon_methods()}) {
       methods.insert(methods.end(), some.begin(), some.end());
     }
     std::ranges::sort(methods, {}, &Named::name);

@@ -19,6 +19,8 @@ std::span<const Named> sem_methods();
 std::span<const Named> queue_methods();
 std::span<const Named> session_methods();
 std::span<const Named> event_methods();
+std::span<const Named> state_methods();
+std::span<const Named> daemon_methods();
 
 // Null: there is none of this name.
 Method find_method(std::string_view name);

@@ -139,6 +139,7 @@ class Asking {
   void submit_and_look(std::string_view kind, Command command, ShowReply show);
   void look(ShowState show);
   void resume(SessionId session);
+  void checkpoint();
 
   // An answer at once, of all that is durable. False: the fields are not as they should be, and
   // that was told.

@@ -18,6 +18,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
@@ -133,7 +134,17 @@ std::string user_name() {
     const char* name = std::getenv(variable);  // NOLINT(concurrency-mt-unsafe)
     if (name && *name != '\0') return name;
   }
-  return fmt::format("uid {}", geteuid());
+  // By hand: a static program cannot ask the name service.
+  const std::string uid = fmt::format("{}", geteuid());
+  std::ifstream passwords("/etc/passwd");
+  for (std::string line; std::getline(passwords, line);) {
+    const std::size_t name = line.find(':');
+    const std::size_t password = line.find(':', name + 1);
+    const std::size_t number = line.find(':', password + 1);
+    if (number == std::string::npos) continue;
+    if (line.substr(password + 1, number - password - 1) == uid) return line.substr(0, name);
+  }
+  return "uid " + uid;
 }
 
 std::string host_name() {

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "api/tell.h"
+#include "core/id.h"
+#include "core/state.h"
+
+#include <string_view>
+#include <vector>
+
+// Why something does not move: the chain of those it waits for down to the process, the line, what
+// will happen next and when. Each function writes the fields of the answer.
+namespace reeve::api {
+
+void why_lock(Tell& tell, const State& state, const LockName& name);
+void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name);
+void why_queue(Tell& tell, const State& state, queue::QueueNo no);
+void why_item(Tell& tell, const State& state, ItemId id);
+
+// The kinds of things of this name, in this order: "lock", "sem", "queue", "item".
+std::vector<std::string_view> kinds_of(const State& state,
+                                       std::string_view text,
+                                       ProjectNo project);
+
+}  // namespace reeve::api
