@@ -25,10 +25,10 @@ reeve_pch_target(reeve_test_pch
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...]
 #               [PCH <header>] [TEST_PCH <header>])
 #
-# src/<name>/*.cc, or <name>/*.cc with BESIDE_SRC, and the folders below, becomes the library <name>; its *_test.cc, with
-# what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
-# <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
-# folder of headers, or one without tests yet, is fine: every build looks again. PCH and TEST_PCH
+# src/<name>/*.cc and one folder further down, or <name>/*.cc with BESIDE_SRC, becomes the library
+# <name>; its *_test.cc, with what they share in testing.cc or *_testing.cc, the test program
+# <name>_test, whose tests carry <name> as their label and find the golden files at $REEVE_GOLDEN.
+# main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every build looks again. PCH and TEST_PCH
 # name a header of ours that nearly every file of the folder, or of its tests, reads: large ones are
 # worth a precompiled header of their own.
 function(reeve_library name)
@@ -144,8 +144,8 @@ function(reeve_fuzzers folder)
   endforeach()
 endfunction()
 
-# Every <folder>/<x>_test.sh and <x>_test.py is a test against the program itself, which it finds as
-# $REEVE. What it needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
+# Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
+# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
 function(reeve_scripts folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
   file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
@@ -154,16 +154,10 @@ function(reeve_scripts folder)
     add_executable(${stem} ${driver})
     target_link_libraries(${stem} PRIVATE ${arg_USES} fmt reeve_warnings Threads::Threads)
   endforeach()
-  file(GLOB scripts CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh ${PROJECT_SOURCE_DIR}/${folder}/*_test.py)
+  file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
-    cmake_path(GET script EXTENSION LAST_ONLY kind)
-    if(kind STREQUAL ".py")
-      add_test(NAME ${folder}.${stem} COMMAND Python3::Interpreter ${script})
-    else()
-      add_test(NAME ${folder}.${stem} COMMAND bash ${script})
-    endif()
+    add_test(NAME ${folder}.${stem} COMMAND bash ${script})
     set_tests_properties(${folder}.${stem} PROPERTIES
       LABELS ${folder} TIMEOUT 600
       ENVIRONMENT

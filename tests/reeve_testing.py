@@ -86,13 +86,13 @@ class Home(unittest.TestCase):
         return self.reeve(*words, **options).stderr.rstrip("\n")
 
     def data(self, *words, **options):
-        answer = json.loads(self.reeve(*words, "--json", **options).stdout)
+        answer = json.loads(self.reeve("--json", *words, **options).stdout)
         self.assertTrue(answer["success"])
         self.assertTrue(" ".join(words).startswith(answer["command"]), answer)
         return answer["data"]
 
     def error(self, *words, code):
-        answer = json.loads(self.reeve(*words, "--json", code=code).stdout)
+        answer = json.loads(self.reeve("--json", *words, code=code).stdout)
         self.assertFalse(answer["success"])
         self.assertEqual(set(answer["error"]), {"code", "message", "details"})
         return answer["error"]

@@ -33,7 +33,7 @@ enum class Completes : std::uint8_t { Nothing, Lock, Semaphore, Queue, Project, 
 
 struct Option {
   std::string_view name = {};  // without its dashes
-  char letter = 0;        // 0: none
+  char letter = 0;             // 0: none
   Takes takes = Takes::Nothing;
   std::string_view value = {};  // what help calls the value: D, N, NAME
   std::string_view help = {};

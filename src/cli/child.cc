@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
@@ -11,7 +12,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <map>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -20,6 +23,7 @@ namespace reeve::cli {
 
 namespace {
 
+constexpr int keeper_grace = 5000;
 constexpr int not_executable = 126;
 constexpr int not_found = 127;
 
@@ -34,41 +38,119 @@ bool read_exactly(int descriptor, char* to, std::size_t size) {
   return true;
 }
 
-// In the child: waits for leave to run, and runs.
-[[noreturn]] void run_when_let_go(int gate, const Child::Plan& plan, pid_t parent) {
-  ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(0);
-  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGTTIN, SIGTTOU}) {
-    std::signal(signal, SIG_DFL);
+void write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+template <class T>
+std::string_view bytes_of(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof value};  // NOLINT
+}
+
+// The keeper has no exec to close them for it: the socket and the gates of its siblings. What the
+// user handed down (a jobserver of make, say) does not close by itself and stays.
+void close_ours(int gate, int news) {
+  std::vector<int> ours;
+  DIR* const open = ::opendir("/proc/self/fd");
+  if (open == nullptr) return;
+  while (const dirent* entry = ::readdir(open)) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = entry->d_name;
+    int descriptor = 0;
+    if (std::from_chars(name.begin(), name.end(), descriptor).ptr != name.end()) continue;
+    if (descriptor <= STDERR_FILENO || descriptor == gate || descriptor == news) continue;
+    if (descriptor == ::dirfd(open)) continue;
+    const int flags = ::fcntl(descriptor, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) != 0) ours.push_back(descriptor);
+  }
+  ::closedir(open);
+  for (const int descriptor : ours) ::close(descriptor);
+}
+
+// In the process that becomes the command.
+[[noreturn]] void become(const std::vector<std::string>& command) {
+  for (int signal = 1; signal < NSIG; ++signal) {
+    // What was ignored when we were started (nohup) stays so; SIGPIPE is ours.
+    if (signal == SIGPIPE || signal == SIGTTOU) std::signal(signal, SIG_DFL);
   }
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  std::uint32_t size = 0;
-  if (!read_exactly(gate, reinterpret_cast<char*>(&size), sizeof size)) ::_exit(0);  // NOLINT
-  std::string variables(size, '\0');
-  if (!read_exactly(gate, variables.data(), size)) ::_exit(0);
-  for (std::size_t at = 0; at < variables.size();) {
-    const char* const entry = variables.data() + at;
-    const std::string text(entry);
-    const std::size_t equals = text.find('=');
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
-    ::setenv(text.substr(0, equals).c_str(), text.substr(equals + 1).c_str(), 1);
-    at += text.size() + 1;
-  }
-  if (plan.in >= 0) ::dup2(plan.in, STDIN_FILENO);
-  if (plan.err >= 0) ::dup2(plan.err, STDERR_FILENO);
-  std::vector<std::string> words = plan.words;
+  std::vector<std::string> words = command;
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
   const bool missing = errno == ENOENT || errno == ENOTDIR;
-  const std::string complaint =
-      fmt::format("reeve: cannot run {}: {}\n", words[0], missing ? "not found" : "not executable");
-  [[maybe_unused]] const auto told = ::write(STDERR_FILENO, complaint.data(), complaint.size());
+  write_all(STDERR_FILENO,
+            fmt::format(
+                "reeve: cannot run {}: {}\n", words[0], missing ? "not found" : "not executable"));
   ::_exit(missing ? not_found : not_executable);
+}
+
+// Whether the other end of the gate was closed, within so many ms.
+bool is_dismissed(int gate, int milliseconds) {
+  pollfd end{.fd = gate, .events = POLLIN, .revents = 0};
+  return ::poll(&end, 1, milliseconds) > 0;
+}
+
+// The keeper: waits for leave, runs the command, tells of it, and stays until it is dismissed.
+[[noreturn]] void keep(int gate, int news, const Child::Plan& plan) {
+  ::setpgid(0, 0);
+  sigset_t all;
+  ::sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  if (plan.in >= 0) ::dup2(plan.in, STDIN_FILENO);
+  if (plan.err >= 0) ::dup2(plan.err, STDERR_FILENO);
+  close_ours(gate, news);
+  std::uint32_t size = 0;
+  if (!read_exactly(gate, reinterpret_cast<char*>(&size), sizeof size)) ::_exit(0);  // NOLINT
+  std::string variables(size, '\0');
+  if (!read_exactly(gate, variables.data(), size)) ::_exit(0);
+  for (std::size_t at = 0; at < variables.size();) {
+    const std::string text(variables.data() + at);
+    const std::size_t equals = text.find('=');
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
+    ::setenv(text.substr(0, equals).c_str(), text.substr(equals + 1).c_str(), 1);
+    at += text.size() + 1;
+  }
+  const pid_t command = ::fork();
+  if (command == 0) become(plan.words);
+  const int family = command < 0 ? -1 : static_cast<int>(::syscall(SYS_pidfd_open, command, 0));
+  bool ended = command < 0;
+  if (ended) write_all(news, bytes_of(Child::News{.stopped = false, .code = not_executable}));
+  int poll_every = family < 0 ? 20 : -1;
+  while (!ended) {
+    // A stop is no end of the process, so it is looked for now and then.
+    std::array<pollfd, 2> either{pollfd{.fd = gate, .events = POLLIN, .revents = 0},
+                                 pollfd{.fd = family, .events = POLLIN, .revents = 0}};
+    ::poll(either.data(), either.size(), poll_every < 0 ? 200 : poll_every);
+    int status = 0;
+    if (::waitpid(command, &status, WNOHANG | WUNTRACED) == command) {
+      Child::News what;
+      what.stopped = WIFSTOPPED(status);
+      what.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+      ended = !what.stopped;
+      write_all(news, bytes_of(what));
+    } else if (either[0].revents != 0) {
+      // Whoever asked for it is gone.
+      ::kill(0, SIGTERM);
+      ::kill(0, SIGCONT);
+      for (int waited = 0; waited < keeper_grace; waited += 10) {
+        if (::waitpid(command, &status, WNOHANG) == command) ::_exit(0);
+        const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
+        ::nanosleep(&pause, nullptr);
+      }
+      ::kill(0, SIGKILL);
+    }
+  }
+  while (!is_dismissed(gate, -1)) {
+  }
+  ::_exit(0);
 }
 
 // Who is whose child, of all processes.
@@ -101,66 +183,68 @@ std::multimap<pid_t, pid_t> children_by_parent() {
 }  // namespace
 
 Result<Child> Child::prepare(const Plan& plan) {
-  int ends[2];  // NOLINT(modernize-avoid-c-arrays): pipe2 wants one
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(Error::Code::Io, "cannot make a pipe");
-  const pid_t parent = ::getpid();
+  int gate[2];  // NOLINT(modernize-avoid-c-arrays): pipe2 wants them so
+  int news[2];  // NOLINT(modernize-avoid-c-arrays)
+  if (::pipe2(gate, O_CLOEXEC) != 0) return fail(Error::Code::Io, "cannot make a pipe");
+  if (::pipe2(news, O_CLOEXEC) != 0) {
+    ::close(gate[0]);
+    ::close(gate[1]);
+    return fail(Error::Code::Io, "cannot make a pipe");
+  }
   const pid_t pid = ::fork();
+  if (pid == 0) keep(gate[0], news[1], plan);
+  ::close(gate[0]);
+  ::close(news[1]);
   if (pid < 0) {
-    ::close(ends[0]);
-    ::close(ends[1]);
+    ::close(gate[1]);
+    ::close(news[0]);
     return fail(Error::Code::Io, "cannot start another process");
   }
-  if (pid == 0) {
-    ::close(ends[1]);
-    run_when_let_go(ends[0], plan, parent);
-  }
-  ::close(ends[0]);
   ::setpgid(pid, pid);  // here too: nobody may see it without its group
-  return Child(pid, ends[1]);
+  ::fcntl(news[0], F_SETFL, O_NONBLOCK);
+  return Child(pid, gate[1], news[0]);
 }
 
 Child::Child(Child&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), gate_(std::exchange(other.gate_, -1)) {}
+    : pid_(std::exchange(other.pid_, -1)),
+      gate_(std::exchange(other.gate_, -1)),
+      news_(std::exchange(other.news_, -1)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
-  abandon();
+  dismiss();
   pid_ = std::exchange(other.pid_, -1);
   gate_ = std::exchange(other.gate_, -1);
+  news_ = std::exchange(other.news_, -1);
   return *this;
 }
 
-Child::~Child() { abandon(); }
-
-void Child::abandon() {
-  if (gate_ < 0) return;
+void Child::dismiss() {
+  if (pid_ < 0) return;
   ::close(std::exchange(gate_, -1));
+  ::close(std::exchange(news_, -1));
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+  pid_ = -1;
 }
 
-void Child::go(const std::vector<std::pair<std::string, std::string>>& variables) {
+void Child::go(const std::vector<std::pair<std::string, std::string>>& variables) const {
   std::string text;
   for (const auto& [name, value] : variables) {
     text += fmt::format("{}={}", name, value);
     text += '\0';
   }
-  const auto size = static_cast<std::uint32_t>(text.size());
-  std::string message(reinterpret_cast<const char*>(&size), sizeof size);  // NOLINT
-  message += text;
-  std::string_view left = message;
-  while (!left.empty()) {
-    const ssize_t written = ::write(gate_, left.data(), left.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) break;  // it was killed meanwhile: its status says so
-    left.remove_prefix(static_cast<std::size_t>(written));
-  }
-  ::close(std::exchange(gate_, -1));
+  write_all(gate_, bytes_of(static_cast<std::uint32_t>(text.size())));
+  write_all(gate_, text);
 }
 
 void Child::signal(int signal) const { ::kill(-pid_, signal); }
 
-int code_of(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+std::optional<Child::News> Child::next_news() const {
+  News what;
+  const ssize_t got = ::read(news_, &what, sizeof what);
+  if (got == static_cast<ssize_t>(sizeof what)) return what;
+  if (got == 0) return News{.stopped = false, .code = 128 + SIGKILL};
+  return std::nullopt;
 }
 
 std::vector<pid_t> descendants(pid_t spared) {
@@ -176,28 +260,23 @@ std::vector<pid_t> descendants(pid_t spared) {
   return found;
 }
 
-std::optional<int> end_tree(pid_t child, pid_t spared, int grace) {
-  std::optional<int> status;
-  const auto reap = [&] {
-    int how = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &how, WNOHANG)) > 0;) {
-      if (pid == child) status = how;
-    }
-  };
+void end_tree(pid_t group, pid_t spared, int grace) {
   constexpr int pause = 10;
   for (int waited = 0;; waited += pause) {
-    reap();
+    // Orphans that were gathered; the keeper is reaped by whoever has it.
+    for (const pid_t pid : descendants(spared)) {
+      if (pid != group) ::waitpid(pid, nullptr, WNOHANG);
+    }
     // Anew every time: a process may fork as it ends.
-    const std::vector<pid_t> left = descendants(spared);
-    const bool group_left = ::kill(-child, 0) == 0;
-    if (left.empty() && !group_left) return status;
-    const bool now_by_force = waited >= grace;
-    if (waited == 0 || now_by_force) {
-      const int signal = now_by_force ? SIGKILL : SIGTERM;
-      if (group_left) ::kill(-child, signal);
-      for (const pid_t pid : left) ::kill(pid, signal);
-      // What was stopped cannot end.
-      if (group_left) ::kill(-child, SIGCONT);
+    std::vector<pid_t> left = descendants(spared);
+    std::erase(left, group);
+    if (left.empty()) return;
+    const bool by_force = waited >= grace;
+    if (waited == 0 || by_force) {
+      for (const pid_t pid : left) {
+        ::kill(pid, by_force ? SIGKILL : SIGTERM);
+        ::kill(pid, SIGCONT);  // what was stopped cannot end
+      }
     }
     const timespec time{.tv_sec = 0, .tv_nsec = pause * 1'000'000};
     ::nanosleep(&time, nullptr);

@@ -53,6 +53,7 @@ Answer answer_in(const Json& message) {
 std::expected<void, Failure> Client::connect(bool may_start) {
   if (link_.is_open()) return {};
   const std::int64_t until = steady_now() + start_patience;
+  int deaths = 0;
   for (std::int64_t pause = 5;; pause = std::min<std::int64_t>(2 * pause, 100)) {
     auto link = Link::connect(where_.home.socket);
     if (link) {
@@ -75,7 +76,14 @@ std::expected<void, Failure> Client::connect(bool may_start) {
     }
     const auto started = start_daemon(where_.home);
     if (!started) return std::unexpected(started.error());
-    if (*started == Started::Running) sleep_for(pause);
+    if (*started == Started::Died && ++deaths > most_repeats) {
+      return std::unexpected(
+          Failure{"UNAVAILABLE",
+                  fmt::format("the daemon ended before it was ready; `reeve daemon run --home {}` "
+                              "shows why",
+                              where_.home.path)});
+    }
+    if (*started != Started::Ready) sleep_for(pause);
   }
 }
 

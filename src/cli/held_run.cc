@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace reeve::cli {
@@ -127,42 +126,41 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
   const auto greeting = client.greet();
   const pid_t daemon = greeting ? static_cast<pid_t>((*greeting)["pid"].number()) : 0;
   const Gatherer gatherer;
-  const Signals signals{
-      SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD, SIGCONT, SIGWINCH};
+  const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
   Foreground foreground;
   foreground.give(child.pid());
   child.go({{"REEVE_FENCE", tokens_of(held)}, {"REEVE_HOLDER", held.holder}});
   Keeper keeper(client, held);
 
-  std::optional<int> status;
-  while (!status) {
+  std::optional<int> code;
+  while (!code) {
     if (const auto reason = keeper.turn()) {
       end_tree(child.pid(), daemon, kill_grace);
       foreground.take_back();
       return lost_with(context, *reason);
     }
-    std::array<pollfd, 1> others{signals.readable()};
+    std::array<pollfd, 2> others{signals.readable(),
+                                 pollfd{.fd = child.news(), .events = POLLIN, .revents = 0}};
     client.pump(keeper.next(), others);
     while (const auto signal = signals.next()) {
       if (*signal == SIGCONT) {
         keeper.soon();
         foreground.give(child.pid());
         child.signal(SIGCONT);
-      } else if (*signal != SIGCHLD) {
+      } else {
         child.signal(*signal);
       }
     }
-    int how = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &how, WNOHANG | WUNTRACED)) > 0;) {
-      if (pid != child.pid()) continue;
-      if (!WIFSTOPPED(how)) {
-        status = how;
-      } else if (foreground.is_given()) {
-        // Ctrl-Z: we stop as well, so that the shell has its terminal back. What is held stays held
-        // for its timeout.
-        foreground.take_back();
-        ::kill(::getpid(), SIGSTOP);
+    while (const auto news = child.next_news()) {
+      if (!news->stopped) {
+        code = news->code;
+        break;
       }
+      if (!foreground.is_given()) continue;
+      // Ctrl-Z: we stop as well, so that the shell has its terminal back. What is held stays held
+      // for its timeout.
+      foreground.take_back();
+      ::kill(::getpid(), SIGSTOP);
     }
   }
   foreground.take_back();
@@ -171,7 +169,7 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
     return lost_with(context, *reason);
   }
   context.output.flush();
-  return code_of(*status);
+  return *code;
 }
 
 }  // namespace reeve::cli

@@ -31,6 +31,6 @@ int main(int argc, char** argv) {
   const auto daemon_run = [](std::span<const std::string_view> rest) {
     return reeve::daemon::run(rest, REEVE_VERSION);
   };
-  return reeve::cli::run(
-      words, {.version = REEVE_VERSION, .daemon_run = daemon_run, .journal = journal});
+  return reeve::cli::run(words,
+                         {.version = REEVE_VERSION, .daemon_run = daemon_run, .journal = journal});
 }

@@ -107,11 +107,7 @@ std::expected<Started, Failure> start_daemon(const Home& home,
     return std::unexpected(
         Failure{"UNAVAILABLE", fmt::format("the daemon did not start: {}", line)});
   }
-  return std::unexpected(Failure{
-      "UNAVAILABLE",
-      fmt::format("the daemon ended before it was ready; `reeve daemon run --home {}` shows "
-                  "why",
-                  home.path)});
+  return Started::Died;
 }
 
 }  // namespace reeve::cli

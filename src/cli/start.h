@@ -15,6 +15,7 @@ namespace reeve::cli {
 enum class Started : std::uint8_t {
   Ready,    // it listens
   Running,  // another one has the home: it listens, or will, or is just ending
+  Died,     // without a word: it was killed, or there is something wrong with it
 };
 
 std::expected<Started, Failure> start_daemon(const Home& home,

@@ -117,8 +117,8 @@ std::string help_of_all(const Output& output, std::string_view version) {
   text += fmt::format("\n{}\n", output.styled(Style::Bold, "Everywhere"));
   text += options_text(global_options);
   text +=
-      "\nExit: 0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 not allowed, 6 not obtained,\n"
-      "7 no daemon, 124 timed out, 125 lease lost, 130 interrupted.\n";
+      "\nExit: 0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 not allowed,\n"
+      "6 not obtained, 7 no daemon, 124 timed out, 125 lease lost, 130 interrupted.\n";
   return text;
 }
 

@@ -13,7 +13,6 @@
 #include <fcntl.h>
 #include <list>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace reeve::cli {
@@ -55,12 +54,14 @@ class Workshop {
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
     const Gatherer gatherer;
-    const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    const Signals signals{SIGINT, SIGTERM, SIGHUP};
     while (!failure_) {
       fill();
       if (is_over()) break;
       std::vector<pollfd> others{signals.readable()};
       for (const Slot& slot : slots_) {
+        if (slot.child)
+          others.push_back({.fd = slot.child->news(), .events = POLLIN, .revents = 0});
         if (slot.errors >= 0) others.push_back({.fd = slot.errors, .events = POLLIN, .revents = 0});
       }
       client_.pump(next_extension(), others);
@@ -68,7 +69,7 @@ class Workshop {
         if (others[i].revents != 0) read_errors(others[i].fd);
       }
       while (const auto signal = signals.next()) {
-        if (*signal != SIGCHLD) stop(*signal);
+        stop(*signal);
       }
       hear_takes();
       extend();
@@ -242,20 +243,21 @@ class Workshop {
   }
 
   void reap() {
-    int status = 0;
-    for (pid_t pid = 0; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;) {
-      for (Slot& slot : slots_) {
-        if (slot.child && slot.child->pid() == pid) ended(slot, status);
+    for (Slot& slot : slots_) {
+      if (!slot.child) continue;
+      while (const auto news = slot.child->next_news()) {
+        if (news->stopped) continue;
+        ended(slot, news->code);
+        break;
       }
     }
   }
 
-  void ended(Slot& slot, int status) {
+  // The keeper goes last: until the item is settled its group is there.
+  void ended(Slot& slot, int code) {
     read_errors(slot.errors);
-    const int code = code_of(status);
     if (slot.busy) settle(slot, code);
-    // Its group may have left something behind; the item is over, and so is that.
-    slot.child->signal(SIGKILL);
+    slot.child->signal(SIGKILL);  // what its command may have left behind, too
     abandon(slot);
   }
 
