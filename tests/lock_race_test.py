@@ -9,6 +9,7 @@ by `lock run` itself, which is slower by a process each.
 import json
 import os
 import socket
+import subprocess
 import threading
 import time
 import unittest
@@ -40,6 +41,9 @@ class Client:
 
 
 class Race(Home):
+    # In memory where that is possible: 20,000 synced writes say nothing about who holds the lock.
+    where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
     def test_two_clients_10_000_times(self):
         self.reeve("lock", "acquire", "warm-up")
         path = os.path.join(self.base, "shared")
@@ -85,8 +89,6 @@ class Race(Home):
             file.write("0")
         script = f'n=$(cat {path}); echo $((n + 1)) > {path}'
         loop = f'for i in $(seq 50); do "{REEVE}" lock run race --wait -- sh -c \'{script}\' || exit 1; done'
-        import subprocess
-
         racers = [
             subprocess.Popen(["bash", "-c", loop], env=self.env, cwd=self.work, stderr=subprocess.DEVNULL)
             for _ in range(4)

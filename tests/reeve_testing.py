@@ -17,8 +17,10 @@ REEVE = os.path.abspath(os.environ.get("REEVE", "build/release/reeve"))
 class Home(unittest.TestCase):
     """A home of its own for every test, and no daemon left behind."""
 
+    where = None  # the folder its files are in; None: the usual one
+
     def setUp(self):
-        self.base = os.path.realpath(tempfile.mkdtemp(prefix="reeve-"))
+        self.base = os.path.realpath(tempfile.mkdtemp(prefix="reeve-", dir=self.where))
         self.home = os.path.join(self.base, "home")
         self.work = os.path.join(self.base, "work")
         os.mkdir(self.work)

@@ -17,9 +17,10 @@ constexpr std::int64_t draw_every = 100;
 // Who gets it at once should see nothing flicker.
 constexpr std::int64_t silence_first = 150;
 
-std::string since(const Json& at, std::int64_t now) {
-  const auto moment = parse_moment(at.text());
-  return moment ? fmt::format(" since {}", relative(*moment, now)) : "";
+std::string how_long(const Json& since, std::int64_t now) {
+  const auto moment = parse_moment(since.text());
+  if (!moment || now - *moment < 1000) return "";
+  return fmt::format(" for {}", rough_duration(now - *moment));
 }
 
 // How many stand before this holder; none: it is not in the line (yet).
@@ -54,7 +55,7 @@ class View {
       looked_ = now;
       const std::string_view method = what_.kind == "lock" ? "lock.show" : "sem.show";
       if (what_.kind == "queue") {
-        seen_ = fmt::format("nothing in {}", fmt::join(what_.names, ", "));
+        thing_ = json_of({{"name", fmt::format("{}", fmt::join(what_.names, ", "))}});
       } else {
         looking_ =
             client_.begin(method, json_of({{"name", what_.names[name_]}}), Client::Kind::Question);
@@ -83,21 +84,27 @@ class View {
       if (++free_ < what_.names.size()) return;
     }
     free_ = 0;
-    seen_ = describe_wait(what_.kind, thing, what_.holder, wall_now());
+    thing_ = thing;
     key_ = fmt::format("{} {} {}",
                        thing["holder"].text(),
                        thing["name"].text(),
                        ahead(thing, what_.holder).value_or(0));
   }
 
+  std::string sentence(bool with_label) const {
+    if (what_.kind == "queue")
+      return fmt::format("nothing in {}", printable(thing_["name"].text()));
+    return describe_wait(what_.kind, thing_, what_.holder, wall_now(), with_label);
+  }
+
   void show(std::int64_t now) {
-    if (seen_.empty()) return;
+    if (thing_.is_null()) return;
     if (!terminal_) {
       // Once when it begins, and again when the holder or the place has changed.
       if (key_ == told_ && drawn_) return;
       told_ = key_;
       drawn_ = true;
-      context_.output.note(fmt::format("waiting: {}", seen_));
+      context_.output.note(fmt::format("waiting: {}", sentence(true)));
       return;
     }
     drawn_ = true;
@@ -110,8 +117,11 @@ class View {
             : rough_duration(waited);
     const std::string tail = fmt::format(" {} {}", bar(part, waited / draw_every, 12), time);
     const std::size_t width = std::max<std::size_t>(Output::err_width(), 40);
-    const std::size_t room = width - std::min(width, display_width(tail) + 1);
-    context_.output.err(fmt::format("\r\x1b[K{}{}", fitted(seen_, room), tail));
+    // Room is left for the ^C that the terminal shows.
+    const std::size_t room = width - std::min(width, display_width(tail) + 3);
+    std::string words = sentence(true);
+    if (display_width(words) > room) words = sentence(false);
+    context_.output.err(fmt::format("\r\x1b[K{}{}", fitted(words, room), tail));
   }
 
   Context& context_;
@@ -124,7 +134,7 @@ class View {
   std::size_t name_ = 0;
   std::size_t free_ = 0;
   std::optional<Client::Ticket> looking_;
-  std::string seen_;
+  Json thing_;
   std::string key_;
   std::string told_;
 };
@@ -151,7 +161,8 @@ std::string bar(double part, std::int64_t tick, std::size_t width) {
 std::string describe_wait(std::string_view kind,
                           const Json& thing,
                           const std::string& holder,
-                          std::int64_t now) {
+                          std::int64_t now,
+                          bool with_label) {
   const std::string name = printable(thing["name"].text());
   const auto before = ahead(thing, holder);
   const std::string place = !before        ? ""
@@ -166,12 +177,13 @@ std::string describe_wait(std::string_view kind,
   }
   if (!thing.has("holder")) return fmt::format("{} is free{}", name, place);
   std::string who = printable(thing["holder"].text());
-  if (thing.has("label")) who += fmt::format(" ({})", printable(thing["label"].text()));
+  if (with_label && thing.has("label"))
+    who += fmt::format(" ({})", printable(thing["label"].text()));
   return fmt::format("{} is {} by {}{}{}",
                      name,
                      thing["state"].text() == "ending" ? "being taken back, held" : "held",
                      who,
-                     since(thing["acquired_at"], now),
+                     how_long(thing["acquired_at"], now),
                      place);
 }
 

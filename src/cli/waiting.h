@@ -32,7 +32,8 @@ Waited wait_in_sight(Context& context, Client& client, Client::Ticket ticket, co
 std::string describe_wait(std::string_view kind,
                           const Json& thing,
                           const std::string& holder,
-                          std::int64_t now);
+                          std::int64_t now,
+                          bool with_label);
 
 // `[####......]`: so much of it is over; without an end (negative) a block that wanders with
 // `tick`.

@@ -1,4 +1,5 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/snapshot.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -13,17 +14,6 @@ namespace reeve::cli {
 namespace {
 
 constexpr std::int64_t page = 1000;
-
-// "shop": the fields of its data in a row, `k=v`.
-std::string data_line(const Json& data) {
-  std::string line;
-  for (const auto& [name, value] : data.members()) {
-    if (!line.empty()) line += ' ';
-    line += fmt::format(
-        "{}={}", name, value.is_object() || value.is_array() ? value.write() : value.text());
-  }
-  return printable(line);
-}
 
 void tell(Context& context, const Json& event) {
   Output& output = context.output;
@@ -70,6 +60,16 @@ int follow(Context& context, Json params, std::uint64_t since) {
 }
 
 }  // namespace
+
+std::string data_line(const Json& data) {
+  std::string line;
+  for (const auto& [name, value] : data.members()) {
+    if (!line.empty()) line += ' ';
+    line += fmt::format(
+        "{}={}", name, value.is_object() || value.is_array() ? value.write() : value.text());
+  }
+  return printable(line);
+}
 
 int events_command(Context& context, const Parsed& parsed) {
   Json params = Json::object();

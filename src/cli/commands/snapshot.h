@@ -20,6 +20,9 @@ struct Snapshot {
 
 std::expected<Snapshot, Failure> take_snapshot(Client& client);
 
+// The fields of an event's data in a row: `queue=mail item=item-4f7kq2`.
+std::string data_line(const Json& data);
+
 // `████░░░░`.
 std::string usage_bar(double part, std::size_t width);
 

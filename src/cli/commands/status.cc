@@ -16,14 +16,8 @@ namespace {
 using enum Table::Align;
 
 std::string described(const Json& attention) {
-  if (attention.is_string()) return printable(attention.text());
-  for (const std::string_view field : {"message", "text", "detail", "question"}) {
-    if (attention.has(field)) return printable(attention[field].text());
-  }
-  return printable(fmt::format("{} {}{}",
-                               attention["kind"].text(),
-                               attention["name"].text(),
-                               attention.has("what") ? ": " + attention["what"].text() : ""));
+  return printable(fmt::format(
+      "{} {}: {}", attention["kind"].text(), attention["name"].text(), attention["detail"].text()));
 }
 
 // What is wrong or waits for a person: told first.
@@ -31,28 +25,6 @@ std::vector<std::string> needs_you(const Snapshot& seen) {
   std::vector<std::string> lines;
   for (const Json& attention : seen.status["attention"].items())
     lines.push_back(described(attention));
-  if (!lines.empty()) return lines;
-  for (const Json& lock : seen.locks) {
-    const std::string state = lock["state"].text();
-    const std::string name = printable(lock["name"].text());
-    if (state == "stale") {
-      lines.push_back(
-          fmt::format("lock {} is stale: {} is silent", name, printable(lock["holder"].text())));
-    } else if (state == "ending") {
-      lines.push_back(fmt::format(
-          "lock {} is being taken back from {}", name, printable(lock["holder"].text())));
-    }
-  }
-  for (const Json& queue : seen.queues) {
-    const std::string name = printable(queue["name"].text());
-    if (queue["dead"].number() > 0) {
-      lines.push_back(fmt::format("queue {} has {} (`reeve queue list {} --state dead`)",
-                                  name,
-                                  counted(queue["dead"].number(), "dead item"),
-                                  name));
-    }
-    if (queue["paused"].truth()) lines.push_back(fmt::format("queue {} is paused", name));
-  }
   return lines;
 }
 

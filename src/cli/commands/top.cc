@@ -129,13 +129,9 @@ class Top {
     if (event.has("lagged")) return;
     keep(event);
     const std::string name = event["name"].text();
-    if (!name.starts_with("queue:")) return;
-    // queue:SUBJECT:verb
-    const std::size_t last = name.rfind(':');
-    std::string queue = last > 6 ? name.substr(6, last - 6) : event["data"]["queue"].text();
-    const std::string verb = name.substr(last + 1);
-    if (verb == "pushed" || verb == "push") ++rates_[queue].pushed;
-    if (verb == "completed" || verb == "complete" || verb == "done") ++rates_[queue].done;
+    const std::string queue = event["data"]["queue"].text();
+    if (name == "queue:push") ++rates_[queue].pushed;
+    if (name == "queue:complete") ++rates_[queue].done;
   }
 
   void reckon() {
@@ -239,15 +235,11 @@ class Top {
     Lines lines{context_.output.styled(Style::Dim, "EVENTS")};
     for (const Json& event : events_) {
       if (lines.size() >= rows) break;
-      std::string data;
-      for (const auto& [name, value] : event["data"].members()) {
-        data += fmt::format(" {}={}", name, value.text());
-      }
       const auto moment = parse_moment(event["at"].text());
-      const std::string line = fmt::format("{:>9} {}{}",
+      const std::string line = fmt::format("{:>9} {} {}",
                                            moment ? relative(*moment, wall_now()) : "",
                                            printable(event["name"].text()),
-                                           printable(data));
+                                           data_line(event["data"]));
       lines.push_back(fitted(line, width));
     }
     return lines;
