@@ -91,6 +91,27 @@ function(reeve_program name main)
   endif()
 endfunction()
 
+# The program once more, with the planted bugs of base/planted.h in those files of the libraries FROM
+# that have some. They are compiled anew and linked before the libraries, which so lend all of
+# their other files and none of these: every other file is the one of the real program.
+function(reeve_planted name main)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "USES;FROM")
+  add_executable(${name} EXCLUDE_FROM_ALL ${main})
+  foreach(library IN LISTS arg_FROM)
+    get_target_property(sources ${library} SOURCES)
+    foreach(source IN LISTS sources)
+      file(STRINGS ${source} planted REGEX "#include \"base/planted.h\"")
+      if(planted)
+        target_sources(${name} PRIVATE ${source})
+      endif()
+    endforeach()
+  endforeach()
+  target_compile_definitions(${name} PRIVATE REEVE_PLANTED)
+  target_link_libraries(${name} PRIVATE ${arg_USES} fmt xxhash zstd Boost::headers reeve_warnings)
+  target_precompile_headers(${name} PRIVATE ${REEVE_PCH_HEADERS} ${PROJECT_SOURCE_DIR}/src/core/turn.h)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+endfunction()
+
 # Every <folder>/<x>.cc is a program demo_<x>.
 function(reeve_demos folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
@@ -124,7 +145,8 @@ function(reeve_benchmarks folder)
 endfunction()
 
 # Every <folder>/<x>_fuzz.cc is a libFuzzer target <x>_fuzz; `fuzzers` builds them all. A line
-# "// Links: journal sim" in it names the libraries it needs, so that nobody waits for others.
+# "// Links: journal codec" in it names the libraries it needs, and one "// Adds: sim/disk.cc" single
+# files, so that nobody waits for others.
 function(reeve_fuzzers folder)
   if(NOT REEVE_FUZZ)
     return()
@@ -136,7 +158,10 @@ function(reeve_fuzzers folder)
     file(STRINGS ${source} links REGEX "^// Links: ")
     string(REGEX REPLACE "^// Links: *" "" links "${links}")
     separate_arguments(links)
-    add_executable(${stem} EXCLUDE_FROM_ALL ${source})
+    file(STRINGS ${source} adds REGEX "^// Adds: ")
+    string(REGEX REPLACE "^// Adds: *" "" adds "${adds}")
+    separate_arguments(adds)
+    add_executable(${stem} EXCLUDE_FROM_ALL ${source} ${adds})
     target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
     target_link_libraries(${stem} PRIVATE ${links} fmt reeve_warnings)
     target_link_options(${stem} PRIVATE -fsanitize=fuzzer)

@@ -1,4 +1,5 @@
-// Links: journal sim
+// Links: journal
+// Adds: sim/disk.cc
 //
 // A snapshot file: any bytes are read without harm; what was written is read back; and a file that
 // was changed is no snapshot.

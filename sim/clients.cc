@@ -127,7 +127,8 @@ Boxed<HolderMeta> Clients::meta_of(const Client& client) {
   return Boxed<HolderMeta>(meta);
 }
 
-std::optional<Duration> Clients::some_wait() {
+std::optional<Duration> Clients::some_wait(const Client& client) {
+  if (client.waits.size() >= plan_.waits) return std::nullopt;
   switch (dice_.below(8)) {
     case 0:
       return Duration{3000};
@@ -184,7 +185,7 @@ Command Clients::lock_command(Client& client) {
     acquire.meta = meta_of(client);
     if (dice_.percent(70)) acquire.timeout = Duration{dice_.one_in(2) ? 2000 : 10'000};
     if (dice_.one_in(6)) acquire.max_hold = Duration{12'000};
-    acquire.wait = some_wait();
+    acquire.wait = some_wait(client);
     return acquire;
   }
   const LockName name{default_project, lease->name};
@@ -208,7 +209,7 @@ Command Clients::semaphore_command(Client& client) {
     acquire.holder = holder_of(client);
     acquire.meta = meta_of(client);
     if (dice_.percent(70)) acquire.timeout = Duration{dice_.one_in(2) ? 2000 : 10'000};
-    acquire.wait = some_wait();
+    acquire.wait = some_wait(client);
     return acquire;
   }
   const SemaphoreName name{default_project, lease->name};
@@ -218,7 +219,7 @@ Command Clients::semaphore_command(Client& client) {
 
 Command Clients::queue_command(Client& client, const State& state) {
   constexpr std::array names{"q0", "q1", "dl"};
-  const bool crowded = state.queues.items.size() > 24;
+  const bool crowded = state.queues.items.size() > plan_.items;
   const Client::Claim* claim = nullptr;
   if (!client.claims.empty()) claim = &dice_.any_of(client.claims);
   const std::uint64_t choice = dice_.below(claim ? 20 : 9);
@@ -245,7 +246,7 @@ Command Clients::queue_command(Client& client, const State& state) {
     take.holder = holder_of(client);
     take.meta = meta_of(client);
     take.max = static_cast<std::uint32_t>(dice_.between(1, 3));
-    take.wait = some_wait();
+    take.wait = some_wait(client);
     return take;
   }
   const QueueName queue = queue_name(claim->queue);
@@ -274,7 +275,7 @@ Command Clients::work_command(Client& client, const State& state) {
       }
     }
   }
-  const bool crowded = state.pipelines.open > 6 || state.queues.items.size() > 24;
+  const bool crowded = state.pipelines.open > 6 || state.queues.items.size() > plan_.items;
   if (crowded || dice_.one_in(6)) {
     const auto first = state.pipelines.pipelines.begin();
     if (first != state.pipelines.pipelines.end()) return pipeline::Cancel{(*first).first};

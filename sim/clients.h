@@ -71,7 +71,7 @@ class Clients {
   Command other_command(Client& client);
   Holder holder_of(const Client& client) const;
   Boxed<HolderMeta> meta_of(const Client& client);
-  std::optional<Duration> some_wait();
+  std::optional<Duration> some_wait(const Client& client);
   void take_note(Client& client, const Reply& reply);
 
   Dice& dice_;

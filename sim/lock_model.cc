@@ -152,6 +152,17 @@ void LockModel::released(const Request& request, const Reply& reply, Time now) {
   }
 }
 
+// What nobody heard of may be somebody else's.
+void LockModel::taken_back(const Reply& reply) {
+  const auto* granted = word<grant::Granted>(reply);
+  if (!granted) return;
+  for (const grant::Given& given : granted->given) {
+    const auto lose = [&](Tenure& tenure) { tenure.uncertain |= tenure.token == given.token; };
+    for (auto& [name, tenure] : locks_) lose(tenure);
+    for (auto& [key, tenure] : slots_) lose(tenure);
+  }
+}
+
 void LockModel::alive(
     Tenure* tenure, Token token, std::optional<Time> expires_at, Time now, const char* what) {
   if (!tenure || tenure->token != token) {
@@ -237,6 +248,7 @@ void LockModel::decided(Stamp stamp,
   token_before_ = last_token_;
   if (!std::holds_alternative<Resumed>(input)) lapse(stamp.now);
   sessions_.decided(stamp, input, ended_effect);
+  if (const auto* lost = std::get_if<Undelivered>(&input)) taken_back(lost->reply);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);
   if (request) released(*request, said.reply, stamp.now);
   for (const Answer& answer : said.answers) {

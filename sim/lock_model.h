@@ -69,6 +69,7 @@ class LockModel {
   void granted(Stamp stamp, const Want& want, const grant::Granted& granted);
   void lock_granted(Stamp stamp, const Want& want, const grant::Given& given);
   void slot_granted(Stamp stamp, const Want& want, const grant::Given& given);
+  void taken_back(const Reply& reply);
   void released(const Request& request, const Reply& reply, Time now);
   void replied(Stamp stamp, const Request& request, const Reply& reply);
   void alive(

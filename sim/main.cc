@@ -55,14 +55,17 @@ std::uint64_t number(std::string_view text) {
 void print(const Finding& finding) {
   const Counts& counts = finding.counts;
   const auto rate = static_cast<double>(counts.steps) / finding.seconds;
+  const auto rate_of_processor = static_cast<double>(counts.steps) / finding.processor_seconds;
   fmt::print(
-      "{} seeds, {} steps in {:.1f} s: {:.0f} steps a second\n"
+      "{} seeds, {} steps in {:.1f} s: {:.0f} steps a second ({:.0f} a second of processor time)\n"
       "{} crashes, {} failures of the disk, {} clean stops, {} recoveries, {} rightly refused\n"
-      "{} records, {} replies, {} effects started, {} observed, {} checkpoints, {} full checks\n",
+      "{} records, {} replies, {} effects started, {} observed, {} checkpoints, {} full checks\n"
+      "{} answers that found nobody; short of space: {} new requests refused, {} others done\n",
       finding.seeds,
       counts.steps,
       finding.seconds,
       rate,
+      rate_of_processor,
       counts.crashes,
       counts.failures,
       counts.stops,
@@ -73,7 +76,10 @@ void print(const Finding& finding) {
       counts.effects,
       counts.observed,
       counts.checkpoints,
-      counts.full_checks);
+      counts.full_checks,
+      counts.undelivered,
+      counts.refused_full,
+      counts.finished_full);
 }
 
 int run(int argc, char** argv) {

@@ -211,6 +211,7 @@ void Oracle::advance_models(engine::Sequence through) {
       }
       waiting_keys_.erase(key);
     }
+    if (const auto* lost = std::get_if<Undelivered>(&decided->input)) keys_.erase(lost->key);
     const Outgoing* effect = nullptr;
     std::optional<Outgoing> done;
     if (const auto* ended = std::get_if<EffectEnded>(&decided->input)) {
@@ -232,9 +233,9 @@ void Oracle::advance_models(engine::Sequence through) {
 void Oracle::judge_key(const Request& request, const Reply& reply, bool applied) {
   if (request.key.empty()) return;
   const auto found = keys_.find(request.key);
+  if (found == keys_.end() && (!applied || !key::is_kept(reply))) return;
   const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (found == keys_.end()) {
-    if (!applied || !key::is_kept(reply)) return;
     Remembered remembered{digest, std::nullopt, reply};
     if (const Waiting* waiting = word<Waiting>(reply)) {
       remembered.waiter = waiting->waiter;

@@ -14,11 +14,11 @@ std::uint64_t maybe(Dice& dice, std::uint64_t often, std::uint64_t rarely) {
 
 Plan draw_plan(Dice& dice) {
   Plan plan;
-  plan.steps = dice.between(1500, 4500);
-  plan.power_loss = maybe(dice, 200, 2000);
-  plan.kill = maybe(dice, 300, 2500);
-  plan.strike_power = maybe(dice, 100, 1200);
-  plan.strike_kill = maybe(dice, 300, 2000);
+  plan.steps = dice.percent(12) ? dice.between(2000, 5000) : dice.between(300, 1500);
+  plan.power_loss = maybe(dice, 300, 3000);
+  plan.kill = maybe(dice, 400, 3500);
+  plan.strike_power = maybe(dice, 150, 1800);
+  plan.strike_kill = maybe(dice, 300, 3000);
   plan.strike_eio = maybe(dice, 150, 1500);
   plan.strike_in_recovery = maybe(dice, 2, 5);
   plan.reads_fail = maybe(dice, 4, 10);
@@ -31,6 +31,7 @@ Plan draw_plan(Dice& dice) {
   plan.suspend = maybe(dice, 100, 1000);
   plan.stall = maybe(dice, 100, 1000);
   plan.client_gone = maybe(dice, 30, 300);
+  plan.answer_lost = maybe(dice, 3, 30);
   plan.process_dies = maybe(dice, 50, 500);
   plan.duplicate = maybe(dice, 4, 30);
   plan.never_returns = maybe(dice, 2, 6);
@@ -40,7 +41,10 @@ Plan draw_plan(Dice& dice) {
   plan.clients = dice.between(35, 65);
   plan.time = dice.between(5, 25);
   plan.writer = dice.between(8, 70);
+  plan.checkpointer = dice.between(2, 40);
   plan.keyed = dice.between(0, 80);
+  plan.items = dice.between(4, dice.percent(20) ? 30 : 12);
+  plan.waits = dice.between(1, dice.percent(20) ? 12 : 3);
   plan.locks = dice.between(0, 12);
   plan.semaphores = dice.between(0, 8);
   plan.queues = dice.between(2, 14);
@@ -50,9 +54,9 @@ Plan draw_plan(Dice& dice) {
   for (std::uint8_t& byte : plan.journal.fresh_id.bytes) {
     byte = static_cast<std::uint8_t>(dice.below(256));
   }
-  plan.journal.first_segment = dice.between(2, 10) * 4096;
+  plan.journal.first_segment = dice.between(2, dice.percent(25) ? 10 : 5) * 4096;
   plan.journal.largest_segment = plan.journal.first_segment << dice.below(3);
-  plan.journal.snapshot_after = dice.between(6, 40) * 1024;
+  plan.journal.snapshot_after = dice.between(4, dice.percent(25) ? 40 : 16) * 1024;
   plan.journal.keep_free = std::uint64_t{256} << 10U;
   plan.journal.chunk_size = dice.between(1, 8) * 1024;
   plan.journal.sync_every = dice.between(1, 8) * 1024;

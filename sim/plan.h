@@ -31,6 +31,7 @@ struct Plan {
   std::uint64_t stall = 0;
 
   std::uint64_t client_gone = 0;  // a connection ends
+  std::uint64_t answer_lost = 0;  // of answers: the connection ends before it is there
   std::uint64_t process_dies = 0;
   std::uint64_t duplicate = 0;  // of requests: sent twice at once
   std::uint64_t never_returns = 0;
@@ -41,8 +42,13 @@ struct Plan {
   // Percent of steps.
   std::uint64_t clients = 50;
   std::uint64_t time = 15;
-  std::uint64_t writer = 40;  // the smaller, the larger the batches
-  std::uint64_t keyed = 40;   // of requests
+  std::uint64_t writer = 40;        // the smaller, the larger the batches
+  std::uint64_t checkpointer = 10;  // while it has something to write
+  std::uint64_t keyed = 40;         // of requests
+
+  // How crowded the world is: items there are, and how many answers a client waits for at once.
+  std::uint64_t items = 24;
+  std::uint64_t waits = 4;
 
   // Weights of what clients ask for.
   std::uint64_t locks = 10;

@@ -281,6 +281,14 @@ void QueueModel::decided(Stamp stamp,
       if (const auto* got = word<queue::Taken>(answer.reply)) taken(stamp, take, *got);
     }
   };
+  if (const auto* lost = std::get_if<Undelivered>(&input)) {
+    if (const auto* nobodys = word<queue::Taken>(lost->reply)) {
+      for (const queue::TakenItem& item : nobodys->items) {
+        Item* const known = find(item.id);
+        if (known && known->token == item.claim) known->certain = false;
+      }
+    }
+  }
   const queue::Command* command =
       request ? std::get_if<queue::Command>(&request->command) : nullptr;
   const bool takes = command && std::holds_alternative<queue::Take>(*command);

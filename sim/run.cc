@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ctime>
 #include <deque>
 
 namespace reeve::sim {
@@ -10,6 +11,7 @@ Finding run_seeds(const Limits& limits,
                   const std::function<void(std::uint64_t, const Counts&)>& before) {
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
+  const std::clock_t start_of_processor = std::clock();
   const auto elapsed = [&] { return Clock::now() - start; };
   Finding finding;
   for (std::uint64_t seed = limits.first_seed;; ++seed) {
@@ -28,6 +30,8 @@ Finding run_seeds(const Limits& limits,
     }
   }
   finding.seconds = std::chrono::duration<double>(elapsed()).count();
+  finding.processor_seconds =
+      static_cast<double>(std::clock() - start_of_processor) / CLOCKS_PER_SEC;
   return finding;
 }
 

@@ -23,6 +23,7 @@ struct Finding {
   std::uint64_t seeds = 0;
   std::optional<Failure> failure;
   double seconds = 0;
+  double processor_seconds = 0;  // of this process: others may be using the machine as well
 };
 
 struct Limits {

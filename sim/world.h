@@ -39,6 +39,9 @@ struct Counts {
   std::uint64_t observed = 0;
   std::uint64_t checkpoints = 0;
   std::uint64_t full_checks = 0;
+  std::uint64_t undelivered = 0;    // answers to connections that were gone
+  std::uint64_t refused_full = 0;   // new work while the disk was short of space
+  std::uint64_t finished_full = 0;  // and work that was finished meanwhile
 
   void add(const Counts& other);
 };
@@ -82,11 +85,15 @@ class World final : private engine::Listener, private engine::Projector {
   Stamp stamp() const { return now_; }
   void look();
   void deliver();
+  void take_back_lost();
 
   // world_clients.cc
   void set_up();
   void client_acts();
   void submit(std::size_t client, Request request);
+  void touch(const Command& command);
+  void judge_room(const Request& request, const Reply& reply);
+  void touch_all() { touched_grants_ = touched_queues_ = true; }
   void disconnect(std::size_t client);
   void come_back(std::size_t client);
   void time_passes();
@@ -147,11 +154,24 @@ class World final : private engine::Listener, private engine::Projector {
   std::uint64_t strike_at_ = 0;
   bool full_ = false;
   std::uint64_t until_check_ = 0;
+  bool touched_grants_ = true;  // by what happened since the last check
+  bool touched_queues_ = true;
   Sequence checked_ = 0;
 
   std::uint64_t last_ticket_ = 0;
   std::unordered_map<std::uint64_t, Asker> askers_;
-  std::unordered_map<std::uint64_t, std::size_t> waiters_;
+  struct Waiter {
+    std::size_t client = 0;
+    SessionId session;  // the connection that is to have the answer
+    std::string key;
+  };
+  std::unordered_map<std::uint64_t, Waiter> waiters_;
+  struct Lost {
+    Waiter waiter;
+    Reply reply;
+    bool disconnects = false;
+  };
+  std::vector<Lost> lost_;  // answers that nobody got
 
   // What the follower has seen, and what the projector has: shown, and made durable.
   engine::Sequence followed_ = 0;

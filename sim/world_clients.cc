@@ -1,5 +1,6 @@
 #include "codec/json.h"
 #include "engine/limits.h"
+#include "engine/new_work.h"
 #include "sim/words.h"
 #include "sim/world.h"
 
@@ -15,7 +16,23 @@ void World::set_up() {
   for (Request& request : clients_.setup()) submit(0, std::move(request));
 }
 
+// A request settles what is due before it is judged: only one that comes when nothing is due
+// touches its own noun alone.
+void World::touch(const Command& command) {
+  const std::optional<Time> due = next_deadline(daemon_->engine->state()).engine;
+  if (due && *due <= now_.now) return touch_all();
+  if (std::holds_alternative<queue::Command>(command)) {
+    touched_queues_ = true;
+  } else if (std::holds_alternative<lock::Command>(command) ||
+             std::holds_alternative<semaphore::Command>(command)) {
+    touched_grants_ = true;
+  } else {
+    touch_all();
+  }
+}
+
 void World::submit(std::size_t client, Request request) {
+  touch(request.command);
   const engine::Ticket ticket{++last_ticket_};
   if (report_.is_heard()) {
     report_.say("  {} asks, ticket {} key '{}': {}",
@@ -62,6 +79,7 @@ void World::disconnect(std::size_t index) {
   Client& client = clients_.at(index);
   if (!client.connected) return;
   report_.say("  {} disconnects", client.name);
+  touch_all();
   daemon_->engine->session_ended(client.session, stamp());
   clients_.new_connection(index);
 }
@@ -74,6 +92,7 @@ void World::come_back(std::size_t index) {
     return clients_.new_connection(index);
   }
   client.returning = true;
+  touch_all();
   const engine::Ticket ticket{++last_ticket_};
   askers_.insert_or_assign(ticket.value, Asker{index, std::nullopt, true});
   oracle_.asked_otherwise(ticket);
@@ -103,8 +122,23 @@ void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Repl
     return;
   }
   if (!asker.request) return;
-  if (const auto* waiting = word<Waiting>(reply)) waiters_[waiting->waiter.value] = asker.client;
+  judge_room(*asker.request, reply);
+  if (const auto* waiting = word<Waiting>(reply)) {
+    waiters_[waiting->waiter.value] = {asker.client, asker.request->session, asker.request->key};
+  }
   clients_.learned(asker.client, *asker.request, reply);
+}
+
+// A disk that is short of space refuses new work, and nothing that ends work.
+void World::judge_room(const Request& request, const Reply& reply) {
+  const bool is_new = engine::is_new_work(request.command);
+  const Refused* refused = word<Refused>(reply);
+  if (refused && refused->why == Why::Full) {
+    ++counts_.refused_full;
+    if (!is_new) report_.violated("work could not be finished for want of room");
+  } else if (!refused && !is_new && daemon_ && daemon_->journal->room() != journal::Room::Plenty) {
+    ++counts_.finished_full;
+  }
 }
 
 void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& reply) {
@@ -116,8 +150,15 @@ void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& re
   oracle_.answered(waiter, sequence, reply);
   const auto found = waiters_.find(waiter.value);
   if (found == waiters_.end()) return;
-  clients_.answered(found->second, waiter, reply);
+  Waiter waited = std::move(found->second);
   waiters_.erase(found);
+  // It waited over a connection that is gone, or that ends at this very moment.
+  const bool gone = clients_.at(waited.client).session != waited.session;
+  if (gone || (faults_ && dice_.one_in(plan_.answer_lost))) {
+    lost_.push_back({std::move(waited), reply, !gone});
+    return;
+  }
+  clients_.answered(waited.client, waiter, reply);
 }
 
 void World::queried(engine::Ticket ticket, const State& state, Stamp) {
@@ -152,6 +193,7 @@ void World::news() {
 // ── Time ──
 
 void World::look() {
+  touch_all();
   const engine::Moment moment = daemon_->clock->read(clocks_.reading());
   now_ = moment.stamp;
   report_.say("  look at {}{}",

@@ -20,6 +20,9 @@ void World::writer_goes_on() {
   if (!daemon.committed) {
     report_.say("  commit {} to {}", daemon.batch->first, daemon.batch->last);
     const Result<journal::Sequence> last = daemon.journal->commit(daemon.batch->entries());
+    if (!last && last.error().code == Error::Code::Full && !has_struck()) {
+      report_.violated("what was decided found no room: " + last.error().message);
+    }
     if (!last) return failed(last.error());
     if (*last != daemon.batch->last) report_.violated("the journal counts otherwise");
     oracle_.committed();
@@ -66,7 +69,7 @@ void World::failed(const Error& error) {
 void World::housekeeping() {
   Daemon& daemon = *daemon_;
   journal::Journal& journal = *daemon.journal;
-  if (journal.wants_prepare() && dice_.percent(60)) {
+  if (dice_.percent(60) && daemon.engine->wants_prepare(journal)) {
     report_.say("  prepare");
     const Result<void> prepared = journal.prepare();
     if (!prepared && prepared.error().code != Error::Code::Full) return failed(prepared.error());

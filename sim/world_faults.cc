@@ -78,6 +78,7 @@ void World::end_daemon(bool power_lost) {
   }
   askers_.clear();
   waiters_.clear();
+  lost_.clear();
   oracle_.daemon_ended();
   clients_.daemon_ended();
   hands_.daemon_ended(power_lost);
@@ -231,6 +232,10 @@ void World::damage() {
   if (kept.size() < 2) return;
   const Oracle::Kept& record = kept[dice_.below(kept.size())];
   if (record.batch == kept.back().batch || record.payload.size() < 16) return;
+  // It is found by its bytes: no other may have the same.
+  for (const Oracle::Kept& other : kept) {
+    if (&other != &record && other.payload.find(record.payload) != std::string::npos) return;
+  }
   // Of a group that a start has written again, the last copy is the one that counts.
   const std::map<std::string, std::string> contents = disk_.contents();
   for (auto file = contents.rbegin(); file != contents.rend(); ++file) {

@@ -5,7 +5,6 @@ $REEVE is the program. Every test has a fresh home; names on the command line ch
 """
 
 import contextlib
-import fcntl
 import json
 import os
 import resource
@@ -13,7 +12,6 @@ import select
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -718,7 +716,7 @@ def slow_ones_do_not_hold_up_the_others():
 
 @test
 def without_descriptors_it_says_so_and_goes_on():
-    with running(limits=64) as daemon:
+    with running(limits=128) as daemon:
         ana = daemon.client()
         crowd = []
         refused = 0
@@ -768,8 +766,6 @@ def a_full_disk_refuses_new_work_and_lets_the_old_be_finished():
                     break
                 kept += 1
             assert code == "DISK_FULL", (code, kept)
-            taken = ana.get("queue.take", queues=["q"], holder="ana", max=3) if False else None
-            assert taken is None
             assert ana.get("queue.stats", queue="q")["queues"][0]["pending"] == kept
             # What finishes work still goes through.
             assert ana.get("queue.purge", queue="q", state="pending")["count"] == kept

@@ -118,8 +118,9 @@ void ProcessHands::watch(const Process& process) {
       watched_.emplace(process, std::move(watched));
       return;
     }
+    // Also without a descriptor, if there are none left: only who is seen gone is gone.
     watched.pidfd.reset();
-    if (process.group && is_alive(process, boot_id_)) {
+    if (is_alive(process, boot_id_)) {
       watched_.emplace(process, std::move(watched));
       return arm();
     }

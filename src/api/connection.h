@@ -89,6 +89,9 @@ class Connection {
   // There are new events: for those who follow.
   virtual void news(Stamp /*now*/) {}
 
+  // The socket is closed and nothing more will be taken: the last moment to say what is owed.
+  virtual void closing() {}
+
   // An answer that gave something was put into the output and the socket has not taken all of it.
   // If the connection ends now it reached nobody, and what it gave is taken back.
   struct Owed {

@@ -49,7 +49,7 @@ void page_of_names(Tell& tell, const Map& map, std::string_view field, Show show
       const auto& [name, value] = *at;
       if (name.project != project || !std::string_view(name.name).starts_with(beginning)) break;
       if (name.name == from) continue;
-      if (count == limit) {
+      if (count == limit || tell.size() > limits::list_bytes) {
         more = true;
         break;
       }

@@ -81,7 +81,7 @@ class Lister {
 
   bool add(std::uint64_t number, ItemId id) {
     if (!next_.empty()) return false;
-    if (left_ == 0) {
+    if (left_ == 0 || tell_.size() > limits::list_bytes) {
       next_ = fmt::format("{}:{}:{}", part_, number, id.value);
       return false;
     }

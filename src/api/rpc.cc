@@ -180,7 +180,7 @@ void Rpc::end_of_input(Stamp now) {
 }
 
 bool Rpc::wants_input() const {
-  return !ended_ && !is_over() && undelivered() < limits::undelivered_bytes &&
+  return !ended_ && !is_over() && !is_stuffed() && held_.empty() &&
          open_count_ < limits::open_requests + limits::waiting_requests;
 }
 
@@ -223,12 +223,20 @@ void Rpc::waits(Call call, WaiterId waiter) {
 }
 
 void Rpc::replied(Call call, Sequence sequence, const Reply& reply, Stamp now) {
-  tell(call, sequence, reply, nullptr, now);
+  if (is_stuffed()) {
+    held_.push_back({call, sequence, reply, std::nullopt});
+  } else {
+    tell(call, sequence, reply, nullptr, now);
+  }
 }
 
 void Rpc::replied_with(
     Call call, Sequence sequence, const Reply& reply, const State& state, Stamp now) {
-  tell(call, sequence, reply, &state, now);
+  if (is_stuffed()) {
+    held_.push_back({call, sequence, reply, state});
+  } else {
+    tell(call, sequence, reply, &state, now);
+  }
 }
 
 void Rpc::tell(Call call, Sequence sequence, const Reply& reply, const State* state, Stamp now) {
@@ -250,6 +258,35 @@ void Rpc::tell(Call call, Sequence sequence, const Reply& reply, const State* st
 }
 
 void Rpc::queried(Call call, const State& state, Stamp now) {
+  if (is_stuffed()) {
+    held_.push_back({call, state.sequence, std::nullopt, state});
+  } else {
+    show(call, state, now);
+  }
+}
+
+// Those who are told later come in the order in which they were answered.
+void Rpc::drained(Stamp now) {
+  while (!held_.empty() && !is_stuffed()) {
+    const Held held = std::move(held_.front());
+    held_.pop_front();
+    if (held.reply) {
+      tell(held.call, held.sequence, *held.reply, held.state ? &*held.state : nullptr, now);
+    } else {
+      show(held.call, *held.state, now);
+    }
+  }
+  tell_events(now);
+}
+
+void Rpc::closing() {
+  for (const Held& held : held_) {
+    const Open& open = open_[held.call.value - 1];
+    if (open.waiter && held.reply) owe(open.project, open.key, *held.reply);
+  }
+}
+
+void Rpc::show(Call call, const State& state, Stamp now) {
   const Open open = close(call);
   std::string nowhere;
   {

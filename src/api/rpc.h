@@ -2,6 +2,7 @@
 
 #include "api/connection.h"
 #include "api/desk.h"
+#include "api/limits.h"
 #include "api/params.h"
 #include "api/tell.h"
 #include "core/input.h"
@@ -9,7 +10,9 @@
 #include "engine/event_log.h"
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +43,8 @@ class Rpc final : public Connection {
   void taken_over(Call call) override;
   void unavailable(Call call, const Error& error) override;
   void news(Stamp now) override { tell_events(now); }
-  void drained(Stamp now) override { tell_events(now); }
+  void drained(Stamp now) override;
+  void closing() override;
 
  private:
   friend class Asking;
@@ -61,6 +65,15 @@ class Rpc final : public Connection {
     ShowState show_state = nullptr;
   };
 
+  // An answer that is not told yet, because what was told before has not been read. A copy of a
+  // state, or of items, costs next to nothing; the text of it may be large.
+  struct Held {
+    Call call;
+    Sequence sequence = 0;
+    std::optional<Reply> reply;
+    std::optional<State> state;
+  };
+
   struct Follow {
     std::string id;
     ProjectNo project;
@@ -75,6 +88,8 @@ class Rpc final : public Connection {
   Call open(Open open);
   Open close(Call call);
   void tell(Call call, Sequence sequence, const Reply& reply, const State* state, Stamp now);
+  void show(Call call, const State& state, Stamp now);
+  bool is_stuffed() const { return undelivered() >= limits::undelivered_bytes; }
   void maybe_over();
   bool cancel(std::string_view id, Stamp now);
   void tell_events(Stamp now);
@@ -88,6 +103,7 @@ class Rpc final : public Connection {
   std::size_t open_count_ = 0;
   std::size_t may_wait_ = 0;
   std::vector<Follow> follows_;
+  std::deque<Held> held_;
 };
 
 // One request on its way from the line to the desk: what the methods speak with. Reads what fields

@@ -27,7 +27,13 @@ struct Kept {
 class Tell {
  public:
   Tell(std::string& to, std::string_view id, Sequence sequence, Stamp now, ProjectNo project)
-      : json(to), to_(to), id_(id), sequence_(sequence), now_(now), project_(project) {}
+      : json(to),
+        to_(to),
+        begin_(to.size()),
+        id_(id),
+        sequence_(sequence),
+        now_(now),
+        project_(project) {}
   // Only a part of a line: whoever makes it begins and ends that.
   struct Part {};
   Tell(std::string& to,
@@ -62,6 +68,9 @@ class Tell {
   }
   std::string shown(ProjectNo project, const std::string& name) const;
 
+  // Bytes of this answer so far.
+  std::size_t size() const { return to_.size() - begin_; }
+
   const Kept& kept() const { return *kept_; }
   ProjectNo project() const { return project_; }
   Stamp now() const { return now_; }
@@ -81,6 +90,7 @@ class Tell {
 
  private:
   std::string& to_;
+  std::size_t begin_;
   std::string_view id_;
   Sequence sequence_;
   Stamp now_;

@@ -29,12 +29,20 @@ class Check {
   }
 
  private:
-  void expect(bool good, const std::string& thing, const char* what) {
-    if (!good) violations_.push_back("queue: " + thing + " " + what);
+  // Names are made when there is something to say: this is run after every step of a simulation.
+  static std::string text_of(ItemId id) { return to_text(id); }
+  static std::string text_of(WaiterId waiter) { return "taker " + std::to_string(waiter.value); }
+  static std::string text_of(const Queue& queue) { return "'" + queue.name.name + "'"; }
+  static std::string text_of(const QueueName& name) { return "'" + name.name + "'"; }
+  static std::string text_of(const char* thing) { return thing; }
+
+  template <class Thing>
+  void expect(bool good, const Thing& thing, const char* what) {
+    if (!good) violations_.push_back("queue: " + text_of(thing) + " " + what);
   }
 
-  void check_item(ItemId id, const Item& item) {
-    const std::string thing = to_text(id);
+  void check_item(const ItemId id, const Item& item) {
+    const ItemId& thing = id;
     if (!table_.queues.contains(item.queue)) return expect(false, thing, "is in no queue");
     expect(id.value <= state_.last_number, thing, "has a number that was never given");
     expect(!item.rest || *item.rest != Rest{}, thing, "has a box with nothing in it");
@@ -78,8 +86,8 @@ class Check {
     }
   }
 
-  void check_claim(ItemId id, const Item& item, const Claim& claim) {
-    const std::string thing = to_text(id);
+  void check_claim(const ItemId id, const Item& item, const Claim& claim) {
+    const ItemId& thing = id;
     expect(claim.token.value <= state_.last_token, thing, "has a claim that was never given");
     expect(item.attempts > 0, thing, "was taken and counts no attempt");
     const bool ending = claim.ending != Ending::No;
@@ -103,8 +111,8 @@ class Check {
     expect(named || !ending, thing, "is being taken from nobody");
   }
 
-  void check_taker(WaiterId waiter, const Taker& taker) {
-    const std::string thing = "taker " + std::to_string(waiter.value);
+  void check_taker(const WaiterId waiter, const Taker& taker) {
+    const WaiterId& thing = waiter;
     expect(!taker.queues.empty() && taker.max > 0, thing, "waits for nothing");
     for (const QueueNo no : taker.queues) {
       expect_in(table_.lines, TakerPlace{no, waiter}, places_, thing, "is not in line");
@@ -132,7 +140,7 @@ class Check {
   }
 
   void check_queue(QueueNo no, const Queue& queue) {
-    const std::string thing = "'" + queue.name.name + "'";
+    const Queue& thing = queue;
     const Counts& counts = queue.counts;
     const Found& found = found_[no];
     expect(counts.pending == found.counts.pending, thing, "miscounts pending");
@@ -174,8 +182,8 @@ class Check {
     std::map<ProjectNo, std::uint32_t> of_project;
     for (const auto& [name, no] : table_.names) {
       const Queue* queue = table_.queues.find(no);
-      expect(queue && queue->name == name, "'" + name.name + "'", "names another queue");
-      expect(no <= table_.last_queue, "'" + name.name + "'", "has a number never given");
+      expect(queue && queue->name == name, name, "names another queue");
+      expect(no <= table_.last_queue, name, "has a number never given");
       ++of_project[name.project];
     }
     expect(table_.queues_of.size() == of_project.size(), "queues", "miscount projects");
@@ -197,11 +205,11 @@ class Check {
     }
   }
 
-  template <class Key>
+  template <class Key, class Thing>
   void expect_in(const PersistentSet<Key>& index,
                  const Key& key,
                  std::size_t& seen,
-                 const std::string& thing,
+                 const Thing& thing,
                  const char* what) {
     expect(index.contains(key), thing, what);
     ++seen;

@@ -2,11 +2,13 @@
 
 #include "api/limits.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string_view>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +19,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t read_bytes = std::size_t{64} << 10U;
 constexpr int accepted_a_turn = 64;
+constexpr std::size_t other_descriptors = 64;
 constexpr Duration accept_again = 100ms;
 constexpr Duration sweep_every = 1s;
 
@@ -31,10 +34,19 @@ Peers::Peers(Poller& poller, api::Desk& desk, Log& log, SessionId first)
       desk_(desk),
       log_(log),
       first_(first.value),
+      most_(most_connections()),
       reserve_(open_reserve()),
       buffer_(read_bytes) {}
 
 Peers::~Peers() = default;
+
+std::size_t Peers::most_connections() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return api::limits::connections;
+  const std::size_t descriptors = limit.rlim_cur;
+  const std::size_t rest = descriptors > other_descriptors ? descriptors - other_descriptors : 1;
+  return std::min(rest, api::limits::connections);
+}
 
 // ── Coming in ──
 
@@ -53,7 +65,7 @@ void Peers::stop_listening() {
 
 void Peers::stop_reading() {
   reads_ = false;
-  for (auto& [seat, peer] : peers_) poll_for(seat, peer, peer.events & ~std::uint32_t{EPOLLIN});
+  for (auto& [seat, peer] : peers_) poll_for(seat, peer, peer.blocked ? EPOLLOUT : 0U);
 }
 
 void Peers::is_ready(const Ready& ready) {
@@ -77,7 +89,9 @@ void Peers::serve(Stamp now) {
     if (found == peers_.end()) continue;
     Peer& peer = found->second;
     const std::uint32_t ready = std::exchange(peer.ready, 0);
-    if ((ready & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0 && reads_) {
+    if (!reads_ && (ready & (EPOLLHUP | EPOLLERR)) != 0) {
+      close(seat, now);
+    } else if ((ready & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
       peer.ready = ready;
       read_from(seat, peer, now);
     }
@@ -99,7 +113,7 @@ void Peers::accept_from(Listener& listener, Stamp now) {
       log_.say("somebody else's process tried to connect and was turned away");
       continue;
     }
-    if (peers_.size() >= api::limits::connections) {
+    if (peers_.size() >= most_) {
       send(socket.get(), listener.no_room.data(), listener.no_room.size(), MSG_NOSIGNAL);
       continue;
     }
@@ -156,7 +170,7 @@ void Peers::add(Descriptor socket, const Listener& listener) {
 void Peers::read_from(std::uint64_t seat, Peer& peer, Stamp now) {
   api::Connection& connection = *peer.connection;
   const std::uint32_t ready = std::exchange(peer.ready, 0);
-  if (peer.is_ended || !connection.wants_input()) {
+  if (peer.is_ended || !reads_ || !connection.wants_input()) {
     // It reads no more either: nobody is there.
     if ((ready & (EPOLLHUP | EPOLLERR)) != 0) return close(seat, now);
     return settle(seat, peer, now);
@@ -219,11 +233,12 @@ void Peers::wake_due(Stamp now) {
 
 // ── Writing ──
 
-void Peers::flush(Stamp now) {
+bool Peers::flush(Stamp now) {
   for (const api::Connection* connection : desk_.take_with_output()) {
     write_to(connection->seat, now);
   }
   if (!blocked_.empty() && now.now >= next_sweep_) close_stalled(now);
+  return desk_.has_output();
 }
 
 void Peers::write_to(std::uint64_t seat, Stamp now) {

@@ -45,14 +45,17 @@ class Peers {
   // New ones come in, ready ones are read and decided about, those whose time has come are woken.
   void serve(Stamp now);
 
-  // What there is to be written, as far as the sockets take it.
-  void flush(Stamp now);
+  // What there is to be written, as far as the sockets take it. True: somebody has more already.
+  bool flush(Stamp now);
   bool has_output() const;
 
   // When serve() or flush() have something to do without anybody being ready.
   std::optional<Time> next_wake() const;
 
   std::size_t size() const { return peers_.size(); }
+
+  // As many as may be, but the journal and the watched processes need descriptors, too.
+  static std::size_t most_connections();
 
  private:
   struct Listener {
@@ -94,6 +97,7 @@ class Peers {
   std::unordered_map<std::uint64_t, Peer> peers_;  // by seat: never used twice
   std::vector<std::uint64_t> ready_;
   std::uint64_t first_;
+  std::size_t most_;
   std::uint64_t last_seat_ = 0;
   std::set<std::pair<Time, std::uint64_t>> wakes_;
   std::set<std::uint64_t> blocked_;

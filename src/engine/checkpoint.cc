@@ -2,8 +2,8 @@
 
 #include "base/check.h"
 #include "base/planted.h"
+#include "codec/frames.h"
 #include "codec/snapshot.h"
-#include "engine/frames.h"
 
 #include <utility>
 
@@ -21,7 +21,8 @@ Result<journal::SnapshotInfo> write_checkpoint(journal::Journal& journal,
   auto writer = journal.begin_snapshot(moment_of(snapshot));
   if (!writer) return fail(writer.error());
   const Result<std::uint64_t> digest = codec::write_snapshot(
-      snapshot.state, [&](std::string_view chunk) { return (*writer)->append(frame(chunk)); });
+      snapshot.state,
+      [&](std::string_view chunk) { return (*writer)->append(codec::frame(chunk)); });
   if (!digest) return fail(digest.error());
   return (*writer)->finish(*digest);
 }
@@ -31,7 +32,7 @@ Checkpointer::Checkpointer(journal::Journal& journal, const Snapshot& snapshot, 
   const Result<std::uint64_t> digest = codec::write_snapshot(
       snapshot.state,
       [&](std::string_view bytes) -> Result<void> {
-        chunks_.push_back(frame(bytes));
+        chunks_.push_back(codec::frame(bytes));
         return {};
       },
       chunk);

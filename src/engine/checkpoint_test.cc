@@ -96,7 +96,7 @@ TEST_F(EngineWithHistory, AProjectorTooFarBehindIsLeftAndItsGapRecorded) {
   const std::size_t seen = house.projected.size();
   house.pass(1ms);
   const Names names = house.event_names();
-  EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"lock:stale", "projector:gap"}));
+  EXPECT_EQ(Names(names.end() - 2, names.end()), (Names{"lock:stale", "history:gap"}));
   EXPECT_EQ(house.projected.size(), seen);
   house.checkpoint();
   EXPECT_NE(disk.truncated, 0U);

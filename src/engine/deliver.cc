@@ -58,8 +58,8 @@ void Engine::release(Pending& pending) {
     }
     events_.append(std::move(event));
   }
-  if (pending.ended) outbox_.ended(*pending.ended);
   for (const Start& start : said.effects) outbox_.add(start.id, start.effect.what, state_);
+  for (const EffectId left : pending.ended) outbox_.ended(left);
 }
 
 // After the first failure: whoever waits is told, and nothing else happens.
@@ -71,8 +71,8 @@ void Engine::give_up() {
   }
 }
 
-// An effect leaves the outbox by its outcome alone: one that is not there any more has got it from
-// elsewhere, and the outcome is on its way to the disk.
+// One that is not in the outbox any more has its outcome from elsewhere, or needs none, and that is
+// on its way to the disk.
 void Engine::start_ready() {
   for (const EffectId id : outbox_.take_ready()) {
     const Started* started = state_.outbox.find(id);

@@ -74,8 +74,24 @@ Said Engine::decide(const Input& input, Stamp stamp) {
   return said;
 }
 
+// Mostly the one that has its outcome. But somebody may also decide that nobody waits for one any
+// longer: what comes later is an outcome like any other that nobody waits for.
+std::vector<EffectId> Engine::left_outbox(const PersistentMap<EffectId, Started>& before,
+                                          const Said& said) const {
+  std::vector<EffectId> left;
+  if (state_.outbox.size() == before.size() + said.effects.size()) return left;
+  for (const auto& [id, started] : before) {
+    if (!state_.outbox.contains(id)) left.push_back(id);
+  }
+  for (const Start& start : said.effects) {
+    if (!state_.outbox.contains(start.id)) left.push_back(start.id);
+  }
+  return left;
+}
+
 void Engine::input(const Input& input, Stamp stamp, Ticket ticket) {
   if (failed_) return hold({.after = state_.sequence, .ticket = ticket});
+  const PersistentMap<EffectId, Started> outbox = state_.outbox;
   Said said = decide(input, stamp);
   if (!said.changed && !ticket) return;
   if (ticket && (planted(Bug::ReplyEarly) || (planted(Bug::UnchangedEarly) && !said.changed))) {
@@ -92,10 +108,8 @@ void Engine::input(const Input& input, Stamp stamp, Ticket ticket) {
     }
   }
   Pending pending{.after = state_.sequence, .ticket = ticket};
-  if (const EffectEnded* ended = std::get_if<EffectEnded>(&input)) {
-    outbox_.still_running(ended->effect);  // seen, if it was being observed
-    pending.ended = ended->effect;
-  }
+  pending.ended = left_outbox(outbox, said);
+  for (const EffectId left : pending.ended) outbox_.still_running(left);  // no need to look at it
   pending.said = std::move(said);
   hold(std::move(pending));
 }
@@ -170,6 +184,11 @@ void Engine::session_returned(Ticket ticket, SessionId session, Stamp stamp) {
   input(session::Returned{session}, stamp, ticket);
 }
 
+void Engine::undelivered(ProjectNo project, std::string key, Reply reply, Stamp stamp) {
+  notice(stamp);
+  input(Undelivered{project, std::move(key), std::move(reply)}, stamp);
+}
+
 // ── Time ──
 
 bool Engine::look(const Moment& moment) {
@@ -220,6 +239,9 @@ Deadlines Engine::next_wake() const {
   if (const std::optional<Time> look = projectors_.next_look()) {
     next.engine = next.engine ? std::min(*next.engine, *look) : *look;
   }
+  if (room_ != journal::Room::Plenty && no_prepare_before_ > last_look_.now) {
+    next.engine = next.engine ? std::min(*next.engine, no_prepare_before_) : no_prepare_before_;
+  }
   return next;
 }
 
@@ -248,6 +270,13 @@ void Engine::committed(Sequence last) {
 void Engine::commit_failed(Error error) {
   if (planted(Bug::OpenAfterFailure)) return;
   if (!failed_) failed_ = std::move(error);
+}
+
+bool Engine::wants_prepare(const journal::Journal& journal) {
+  if (failed_ || !journal.wants_prepare()) return false;
+  if (journal.room() != journal::Room::Plenty && last_look_.now < no_prepare_before_) return false;
+  no_prepare_before_ = last_look_.now + limits::prepare_again;
+  return true;
 }
 
 bool Engine::is_idle() const { return pending_.empty() && open_.empty() && in_flight_ == 0; }
@@ -290,6 +319,7 @@ std::optional<Sequence> Engine::take_truncation() {
     last = safe_checkpoints_.front();
     safe_checkpoints_.pop_front();
   }
+  if (last) no_prepare_before_ = {};  // there may be room again
   return last;
 }
 
@@ -303,7 +333,7 @@ void Engine::leave_laggards(Stamp stamp) {
   for (const Gap& gap : projectors_.leave_laggards(stamp.now)) {
     Request request{.project = shared_project};
     request.command =
-        EmitCustom{"projector:" + gap.projector + ":gap",
+        EmitCustom{gap.projector + ":gap",
                    {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
     input(std::move(request), stamp);
   }

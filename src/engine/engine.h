@@ -86,6 +86,11 @@ class Engine {
   void session_ended(SessionId session, Stamp stamp);
   void session_returned(Ticket ticket, SessionId session, Stamp stamp);
 
+  // An answer that left by Listener::answered() cannot reach who waited for it: the connection was
+  // gone, or ended before the answer was handed to its socket. What it gave is taken back and goes
+  // to the next, and its key may be used again. An answer that gave nothing changes nothing.
+  void undelivered(ProjectNo project, std::string key, Reply reply, Stamp stamp);
+
   // False: too much is decided and not yet durable, the outbox is still being observed, or it is
   // over. Nothing more should be read from clients; what comes in all the same is still decided.
   // (A request settles what is due before it is judged: so at a start clients wait, 6 s at most,
@@ -109,6 +114,10 @@ class Engine {
 
   // What Journal::room() says. Without plenty, and with a nearly full state, new work is refused.
   void room(journal::Room room) { room_ = room; }
+
+  // Whether Journal::prepare() is to be called now. The journal wants it again and again while
+  // space is short: then it is called once a second, and after a truncation.
+  bool wants_prepare(const journal::Journal& journal);
 
   // Hands out everything that is durable, in order. The only function that reaches a port.
   void deliver();
@@ -153,12 +162,14 @@ class Engine {
     Sequence after = 0;  // leaves when this is durable
     Ticket ticket = {};
     std::optional<Said> said = {};          // none: it came after the end
-    std::optional<EffectId> ended = {};     // makes room for the next effect
+    std::vector<EffectId> ended = {};       // left the outbox: makes room for the next effects
     std::optional<Snapshot> snapshot = {};  // of a query, or without a ticket of a checkpoint
   };
 
   void notice(Stamp stamp);
   Said decide(const Input& input, Stamp stamp);
+  std::vector<EffectId> left_outbox(const PersistentMap<EffectId, Started>& before,
+                                    const Said& said) const;
   void input(const Input& input, Stamp stamp, Ticket ticket = {});
   void hold(Pending pending);
   void answer(Ticket ticket, Reply reply);
@@ -197,6 +208,7 @@ class Engine {
 
   bool checkpointing_ = false;
   Time no_checkpoint_before_;
+  Time no_prepare_before_;
   std::optional<Snapshot> snapshot_;
   Sequence checkpoint_ = 0;                // the last one that is safe
   std::deque<Sequence> safe_checkpoints_;  // those that truncation has not reached

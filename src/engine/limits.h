@@ -38,6 +38,9 @@ inline constexpr Duration observing = 6s;
 // A checkpoint that found no room is tried again after this long.
 inline constexpr Duration checkpoint_again = 10s;
 
+// How often, while the disk is short of space, it is asked whether it still is.
+inline constexpr Duration prepare_again = 1s;
+
 // A projector further behind is left, and its gap recorded.
 inline constexpr Duration projector_behind = 60s;
 inline constexpr std::uint64_t projector_bytes = std::uint64_t{1} << 30U;

@@ -56,7 +56,7 @@ class MemoryJournal final : public journal::Journal {
 
   Sequence next_sequence() const override { return durable_ + 1; }
   journal::Room room() const override { return disk_.room; }
-  bool wants_prepare() const override { return false; }
+  bool wants_prepare() const override { return disk_.wants_prepare; }
   Result<void> prepare() override { return {}; }
   bool wants_snapshot() const override { return disk_.wants_snapshot; }
 

@@ -3,10 +3,10 @@
 #include "base/match.h"
 #include "base/planted.h"
 #include "codec/binary.h"
+#include "codec/frames.h"
 #include "codec/snapshot.h"
 #include "core/apply.h"
 #include "core/digest.h"
-#include "engine/frames.h"
 
 #include <fmt/core.h>
 
@@ -34,7 +34,7 @@ std::string_view kind_of(const Input& input) {
 Result<void> read_snapshot(journal::Recovery& recovery,
                            const journal::SnapshotInfo& info,
                            Remembered& remembered) {
-  Unframer frames([&] { return recovery.next_chunk(); });
+  codec::Unframer frames([&] { return recovery.next_chunk(); });
   Result<codec::Snapshot> read = codec::read_snapshot([&] { return frames.next(); });
   if (!read) return fail(read.error());
   if (read->digest != info.digest || read->state.sequence != info.moment.sequence) {

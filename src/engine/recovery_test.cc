@@ -1,9 +1,9 @@
 #include "engine/recovery.h"
 
 #include "codec/binary.h"
+#include "codec/frames.h"
 #include "core/apply.h"
 #include "core/digest.h"
-#include "engine/frames.h"
 #include "engine/testing.h"
 
 #include <gtest/gtest.h>
@@ -323,11 +323,11 @@ TEST_F(AfterACrash, AnUnknownOutcomeOfAKillAsks) {
 TEST(EngineFrames, ChunksComeBackAsTheyWereWhateverThePieces) {
   const std::vector<std::string> chunks{"one", "", std::string(5000, 'x'), "four"};
   std::string stream;
-  for (const std::string& chunk : chunks) stream += frame(chunk);
+  for (const std::string& chunk : chunks) stream += codec::frame(chunk);
   for (const std::size_t piece :
        {std::size_t{1}, std::size_t{3}, std::size_t{999}, stream.size()}) {
     std::size_t read = 0;
-    Unframer unframer([&]() -> Result<std::string_view> {
+    codec::Unframer unframer([&]() -> Result<std::string_view> {
       const std::string_view next = std::string_view(stream).substr(read, piece);
       read += next.size();
       return next;
@@ -344,10 +344,10 @@ TEST(EngineFrames, ChunksComeBackAsTheyWereWhateverThePieces) {
 }
 
 TEST(EngineFrames, AStreamThatEndsInsideAChunkIsCorrupt) {
-  const std::string whole = frame("something");
+  const std::string whole = codec::frame("something");
   for (std::size_t cut = 1; cut < whole.size(); ++cut) {
     std::string_view rest = std::string_view(whole).substr(0, cut);
-    Unframer unframer(
+    codec::Unframer unframer(
         [&]() -> Result<std::string_view> { return std::exchange(rest, std::string_view()); });
     const auto next = unframer.next();
     ASSERT_FALSE(next) << cut;

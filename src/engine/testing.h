@@ -74,6 +74,7 @@ struct MemoryDisk {
   bool full = false;           // snapshots find no room
   journal::Room room = journal::Room::Plenty;
   bool wants_snapshot = false;
+  bool wants_prepare = false;
 };
 
 // `disk` outlives both.

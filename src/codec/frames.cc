@@ -1,11 +1,11 @@
-#include "engine/frames.h"
+#include "codec/frames.h"
 
 #include "base/check.h"
 
 #include <cstdint>
 #include <limits>
 
-namespace reeve::engine {
+namespace reeve::codec {
 namespace {
 
 constexpr std::size_t length_bytes = 4;
@@ -57,4 +57,4 @@ Result<std::optional<std::string_view>> Unframer::next() {
   return chunk;
 }
 
-}  // namespace reeve::engine
+}  // namespace reeve::codec

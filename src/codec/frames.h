@@ -11,7 +11,7 @@
 // A snapshot is written in chunks that must come back as they were, and the journal gives bytes
 // back in pieces of its own. So a chunk is stored as its length, four bytes, the lowest first,
 // followed by its bytes; the end of the stream is the end of the chunks.
-namespace reeve::engine {
+namespace reeve::codec {
 
 std::string frame(std::string_view chunk);
 
@@ -33,4 +33,4 @@ class Unframer {
   std::size_t used_ = 0;
 };
 
-}  // namespace reeve::engine
+}  // namespace reeve::codec
