@@ -25,10 +25,11 @@ reeve_pch_target(reeve_test_pch
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...]
 #               [PCH <header>] [TEST_PCH <header>])
 #
-# src/<name>/*.cc and one folder deeper, or <name>/*.cc with BESIDE_SRC, becomes the library <name>; its *_test.cc, with
-# what they share in testing.cc or *_testing.cc, the test program <name>_test, whose tests carry
-# <name> as their label and find the golden files at $REEVE_GOLDEN. main.cc belongs to programs. A
-# folder of headers, or one without tests yet, is fine: every build looks again. PCH and TEST_PCH
+# src/<name>/*.cc and one folder further down, or <name>/*.cc with BESIDE_SRC, becomes the library
+# <name>; its *_test.cc, with what they share in testing.cc or *_testing.cc, the test program
+# <name>_test, whose tests carry <name> as their label and find the golden files at $REEVE_GOLDEN.
+# main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every build
+# looks again. PCH and TEST_PCH
 # name a header of ours that nearly every file of the folder, or of its tests, reads: large ones are
 # worth a precompiled header of their own.
 function(reeve_library name)

@@ -1,6 +1,6 @@
-// The program. This version holds the core and the journal and nothing that runs them, so there is
-// little to say on the command line yet; what is not here is refused, never pretended.
+// The program: the command line, the daemon and the tools for a journal in one.
 
+#include "cli/cli.h"
 #include "daemon/run.h"
 #include "tools/journal_command.h"
 
@@ -11,38 +11,14 @@
 
 namespace {
 
-constexpr int exit_usage = 2;
-
-constexpr std::string_view help =
-    "reeve " REEVE_VERSION
-    ", a durable local coordinator\n"
-    "\n"
-    "usage: reeve journal ...  look into a journal: info, verify, cat, salvage\n"
-    "       reeve --version    print the version\n"
-    "       reeve --help       print this\n"
-    "\n"
-    "This version contains the core, the part that decides, and the journal, the part that\n"
-    "remembers. It has no daemon yet; `./dev demo` in the source tree shows the core at work.\n";
-
-void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
-
-int refuse(std::string_view complaint, std::string_view word) {
-  print(stderr, "reeve: ");
-  print(stderr, complaint);
-  print(stderr, word);
-  print(stderr, "\nTry 'reeve --help'.\n");
-  return exit_usage;
-}
-
 // A full disk behind stdout must not look like success.
 int finish(int status) { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? status : 1; }
 
-int journal(std::span<char*> arguments) {
-  const std::vector<std::string_view> words(arguments.begin(), arguments.end());
+int journal(std::span<const std::string_view> words) {
   const auto line_to = [](std::FILE* out) {
     return [out](std::string_view line) {
-      print(out, line);
-      print(out, "\n");
+      std::fwrite(line.data(), 1, line.size(), out);
+      std::fputc('\n', out);
     };
   };
   return finish(reeve::tools::journal_command(words, {}, line_to(stdout), line_to(stderr)));
@@ -51,31 +27,16 @@ int journal(std::span<char*> arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::span<char*> arguments(argv, static_cast<std::size_t>(argc));
-  const bool as_beanstalkd =
-      !arguments.empty() && std::string_view(arguments[0]).ends_with("beanstalkd");
-  if (as_beanstalkd || (arguments.size() > 1 && std::string_view(arguments[1]) == "beanstalkd")) {
-    const std::vector<std::string_view> words(arguments.begin() + (as_beanstalkd ? 1 : 2),
-                                              arguments.end());
-    return reeve::daemon::run_as_beanstalkd(words, REEVE_VERSION);
+  const std::string_view name = argc > 0 ? argv[0] : "";
+  const bool as_beanstalkd = name.ends_with("beanstalkd");
+  const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  if (as_beanstalkd || (!words.empty() && words.front() == "beanstalkd")) {
+    return reeve::daemon::run_as_beanstalkd(std::span(words).subspan(as_beanstalkd ? 0 : 1),
+                                            REEVE_VERSION);
   }
-  if (arguments.size() < 2) {
-    print(stderr, help);
-    return exit_usage;
-  }
-
-  const std::string_view word = arguments[1];
-  if (word == "journal") return journal(arguments.subspan(2));
-  if (word == "daemon" && arguments.size() > 2 && std::string_view(arguments[2]) == "run") {
-    const std::vector<std::string_view> words(arguments.begin() + 3, arguments.end());
-    return reeve::daemon::run(words, REEVE_VERSION);
-  }
-  const bool version = word == "--version";
-  if (!version && word != "--help" && word != "-h") {
-    return refuse(word.starts_with('-') ? "unknown option " : "unknown command ", word);
-  }
-  if (arguments.size() > 2) return refuse("unexpected argument ", arguments[2]);
-
-  print(stdout, version ? "reeve " REEVE_VERSION "\n" : help);
-  return finish(0);
+  const auto daemon_run = [](std::span<const std::string_view> rest) {
+    return reeve::daemon::run(rest, REEVE_VERSION);
+  };
+  return reeve::cli::run(words,
+                         {.version = REEVE_VERSION, .daemon_run = daemon_run, .journal = journal});
 }

@@ -1,0 +1,123 @@
+#include "cli/cli.h"
+
+#include "cli/args.h"
+#include "cli/commands/groups.h"
+#include "cli/context.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <csignal>
+#include <string>
+#include <vector>
+
+namespace reeve::cli {
+
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+// The words without these first ones, wherever they stand.
+Words behind(std::span<const std::string_view> words,
+             std::initializer_list<std::string_view> first) {
+  Words rest;
+  const auto* next = first.begin();
+  for (const std::string_view word : words) {
+    if (next != first.end() && word == *next) {
+      ++next;
+    } else {
+      rest.push_back(word);
+    }
+  }
+  return rest;
+}
+
+// No such command. The nearest one, if there is one.
+int unknown(Context& context, const Found& found, const Parsed& globals) {
+  const std::string typed = printable(found.group == nullptr ? globals.words[0] : globals.words[1]);
+  std::vector<std::string_view> candidates;
+  for (const Group& group : all_groups()) {
+    if (found.group == nullptr && !group.word.empty()) candidates.push_back(group.word);
+    if (found.group == nullptr ? !group.word.empty() : group.word != found.group->word) continue;
+    for (const Command& command : group.commands) {
+      if (command.hidden) continue;
+      candidates.push_back(group.word.empty() ? command.name
+                                              : command.name.substr(group.word.size() + 1));
+    }
+  }
+  const std::string before = found.group == nullptr ? "" : fmt::format("{} ", found.group->word);
+  const std::string_view meant = nearest(typed, candidates);
+  return context.misuse(
+      meant.empty()
+          ? fmt::format(
+                "there is no command {}{}; `reeve {}--help` lists them", before, typed, before)
+          : fmt::format("there is no command {}{}; did you mean `reeve {}{}`?",
+                        before,
+                        typed,
+                        before,
+                        meant));
+}
+
+}  // namespace
+
+int run(std::span<const std::string_view> words, const Parts& parts) {
+  // A reader that has gone is found by writing, and ends us there; not while a lock is held.
+  std::signal(SIGPIPE, SIG_IGN);
+  const Found found = find_command(all_groups(), words);
+  if (found.command == nullptr || found.command->run == nullptr) {
+    const Parsed globals = parse_globals(words);
+    Context context(globals, std::string(parts.version));
+    if (found.group == nullptr && globals.words.empty()) {
+      if (globals.has("version")) {
+        context.output.line(fmt::format("reeve {}", parts.version));
+        return context.output.done();
+      }
+      if (globals.has("help")) {
+        context.output.out(help_of_all(context.output, parts.version));
+        return context.output.done();
+      }
+      static constexpr Command bare{.name = "status"};
+      const Result<Parsed> parsed = parse(bare, 0, words);
+      if (!parsed) return context.misuse(parsed.error().message);
+      context.output.command = "status";
+      return overview(context);
+    }
+    if (found.group != nullptr && found.group->word == "journal") {
+      return parts.journal(behind(words, {"journal"}));
+    }
+    if (found.command != nullptr && !globals.has("help")) {
+      return parts.daemon_run(behind(words, {"daemon", "run"}));
+    }
+    if (found.command != nullptr) {
+      context.output.out(help_of_command(context.output, *found.command));
+      return context.output.done();
+    }
+    if (found.group != nullptr && globals.words.size() < 2) {
+      if (globals.has("help")) {
+        context.output.out(help_of_group(context.output, *found.group));
+        return context.output.done();
+      }
+      context.output.err(help_of_group(context.output, *found.group));
+      return static_cast<int>(Exit::Usage);
+    }
+    return unknown(context, found, globals);
+  }
+
+  const Result<Parsed> parsed = parse(*found.command, found.words, words);
+  if (!parsed) {
+    Parsed globals = parse_globals(words);
+    globals.command = found.command;
+    Context context(globals, std::string(parts.version));
+    return context.misuse(
+        fmt::format("{}; see `reeve {} --help`", parsed.error().message, found.command->name));
+  }
+  Context context(*parsed, std::string(parts.version));
+  if (parsed->has("help")) {
+    context.output.out(help_of_command(context.output, *found.command));
+    return context.output.done();
+  }
+  return found.command->run(context, *parsed);
+}
+
+}  // namespace reeve::cli

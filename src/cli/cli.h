@@ -1,0 +1,22 @@
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string_view>
+
+// The command line, from its words to its exit code.
+namespace reeve::cli {
+
+// What the program is made of besides: whoever links it in hands it over, so that the command line
+// itself leans on nobody's inside.
+struct Parts {
+  std::string_view version;
+  // The words behind `daemon run`.
+  std::function<int(std::span<const std::string_view>)> daemon_run;
+  // The words behind `journal`.
+  std::function<int(std::span<const std::string_view>)> journal;
+};
+
+int run(std::span<const std::string_view> words, const Parts& parts);
+
+}  // namespace reeve::cli

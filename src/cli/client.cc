@@ -1,0 +1,341 @@
+#include "cli/client.h"
+
+#include "cli/start.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <time.h>
+#include <vector>
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::int64_t start_patience = 10'000;
+constexpr int most_repeats = 3;
+// A wait that the daemon should have ended by itself is ended by us so much later.
+constexpr std::int64_t wait_slack = 1000;
+
+void sleep_for(std::int64_t milliseconds) {
+  const timespec time{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
+  ::nanosleep(&time, nullptr);
+}
+
+std::string line_of(Client::Ticket ticket, std::string_view method, const Json& params) {
+  Json message = Json::object();
+  message.set("id", static_cast<std::uint64_t>(ticket)).set("method", method);
+  message.set("params", params);
+  return message.write() + "\n";
+}
+
+Answer answer_in(const Json& message) {
+  const Json& error = message["error"];
+  if (!error.is_object()) return message["result"];
+  const Json& data = error["data"];
+  std::string code = data["code"].text();
+  if (code.empty()) {
+    switch (error["code"].number()) {
+      case -32602:
+      case -32600:
+      case -32700:
+        code = "BAD_PARAMS";
+        break;
+      default:
+        code = "FAILED";
+    }
+  }
+  return std::unexpected(Failure{code, error["message"].text(), data["details"]});
+}
+
+}  // namespace
+
+std::expected<void, Failure> Client::connect(bool may_start) {
+  if (link_.is_open()) return {};
+  const std::int64_t until = steady_now() + start_patience;
+  int deaths = 0;
+  for (std::int64_t pause = 5;; pause = std::min<std::int64_t>(2 * pause, 100)) {
+    auto link = Link::connect(where_.home.socket);
+    if (link) {
+      link_ = std::move(*link);
+      hello_ = 0;
+      return {};
+    }
+    if (link.error().code != "NO_DAEMON") return std::unexpected(link.error());
+    if (!may_start) {
+      return std::unexpected(
+          Failure{"UNAVAILABLE",
+                  fmt::format("no daemon is running in {}; start one with `reeve daemon start`",
+                              where_.home.path)});
+    }
+    if (steady_now() > until) {
+      return std::unexpected(Failure{
+          "UNAVAILABLE",
+          fmt::format(
+              "a daemon has {} but does not listen on {}", where_.home.path, where_.home.socket)});
+    }
+    const auto started = start_daemon(where_.home);
+    if (!started) return std::unexpected(started.error());
+    if (*started == Started::Died && ++deaths > most_repeats) {
+      return std::unexpected(
+          Failure{"UNAVAILABLE",
+                  fmt::format("the daemon ended before it was ready; `reeve daemon run --home {}` "
+                              "shows why",
+                              where_.home.path)});
+    }
+    if (*started != Started::Ready) sleep_for(pause);
+  }
+}
+
+Client::Ticket Client::begin(std::string_view method, Json params, Kind kind) {
+  const Ticket ticket = ++last_;
+  Request& request = requests_[ticket];
+  request.method = method;
+  request.kind = kind;
+  const std::int64_t wait = params["wait_ms"].number();
+  request.waits = wait != 0;
+  if (wait > 0) request.until = steady_now() + wait;
+  if (kind == Kind::Change) params.set("key", random_word(20));
+  if (where_.project_name && !method.starts_with("session.")) {
+    params.set("project", *where_.project_name);
+  }
+  if (kind == Kind::Follow) request.params = params;
+  request.line = line_of(ticket, method, params);
+  if (const auto connected = connect(where_.may_start); !connected) {
+    request.answer = std::unexpected(connected.error());
+    return ticket;
+  }
+  send(ticket, request);
+  return ticket;
+}
+
+void Client::send(Ticket ticket, Request& request) {
+  const bool needs_hello = where_.project_root || request.waits || request.kind == Kind::Follow;
+  if (hello_ == 0 && needs_hello && request.method != "session.hello") greet_by_line();
+  if (!link_.is_open() || !link_.send(request.line)) {
+    link_.close();
+    lost();
+  }
+  (void)ticket;
+}
+
+// Sends the hello ahead of what follows on the same connection; its answer is read with the others.
+void Client::greet_by_line() {
+  hello_ = ++last_;
+  Json params = Json::object();
+  if (where_.project_root) {
+    params.set("path", where_.project_root->path).set("name", where_.project_root->name);
+  } else if (where_.project_name) {
+    params.set("project", *where_.project_name);
+  }
+  if (!link_.send(line_of(hello_, "session.hello", params))) link_.close();
+}
+
+std::expected<Json, Failure> Client::greet() {
+  for (int tries = 0; !greeting_ || hello_ == 0; ++tries) {
+    if (const auto connected = connect(where_.may_start); !connected) {
+      return std::unexpected(connected.error());
+    }
+    if (tries > most_repeats) return std::unexpected(Failure{"UNAVAILABLE", "the daemon hung up"});
+    if (hello_ == 0) greet_by_line();
+    while (link_.is_open() && !greeting_ && !refused_) pump(-1);
+    if (refused_) return std::unexpected(*refused_);
+  }
+  return *greeting_;
+}
+
+Answer Client::ask(std::string_view method, Json params) {
+  return wait(begin(method, std::move(params), Kind::Question));
+}
+
+Answer Client::change(std::string_view method, Json params) {
+  return wait(begin(method, std::move(params), Kind::Change));
+}
+
+std::optional<Answer> Client::take(Ticket ticket) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end() || !found->second.answer) return std::nullopt;
+  Answer answer = std::move(*found->second.answer);
+  // A Follow goes on after its first answer.
+  if (found->second.kind == Kind::Follow && answer) {
+    found->second.answer.reset();
+  } else {
+    requests_.erase(found);
+  }
+  return answer;
+}
+
+Answer Client::wait(Ticket ticket) {
+  for (;;) {
+    if (auto answer = take(ticket)) return std::move(*answer);
+    pump(-1);
+  }
+}
+
+void Client::cancel(Ticket ticket) {
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end() || found->second.answer || !link_.is_open()) return;
+  found->second.cancelled = true;
+  const Json params = json_of({{"id", static_cast<std::uint64_t>(ticket)}});
+  if (!link_.send(line_of(++last_, "request.cancel", params))) {
+    link_.close();
+    lost();
+  }
+}
+
+std::optional<Json> Client::next_event() {
+  if (events_.empty()) return std::nullopt;
+  Json event = std::move(events_.front());
+  events_.pop_front();
+  return event;
+}
+
+std::int64_t Client::soonest(std::int64_t milliseconds) const {
+  const std::int64_t now = steady_now();
+  for (const auto& [ticket, request] : requests_) {
+    if (request.answer) return 0;
+    if (request.until < 0 || request.cancelled) continue;
+    const std::int64_t left = std::max<std::int64_t>(0, request.until + wait_slack - now);
+    milliseconds = milliseconds < 0 ? left : std::min(milliseconds, left);
+  }
+  return milliseconds;
+}
+
+// After a reconnection the daemon may count a wait anew; for the user it began when it began.
+void Client::end_waits() {
+  const std::int64_t now = steady_now();
+  std::vector<Ticket> late;
+  for (auto& [ticket, request] : requests_) {
+    if (request.answer || request.cancelled || request.until < 0) continue;
+    if (now < request.until + wait_slack) continue;
+    request.out_of_time = true;
+    late.push_back(ticket);
+  }
+  for (const Ticket ticket : late) cancel(ticket);
+}
+
+void Client::pump(std::int64_t milliseconds, std::span<pollfd> others) {
+  std::vector<pollfd> all(others.begin(), others.end());
+  if (link_.is_open()) {
+    all.push_back(pollfd{.fd = link_.descriptor(), .events = POLLIN, .revents = 0});
+  }
+  const std::int64_t limit = std::min<std::int64_t>(soonest(milliseconds), 1'000'000'000);
+  const int count = ::poll(all.data(), all.size(), static_cast<int>(limit));
+  for (std::size_t i = 0; i < others.size(); ++i)
+    others[i].revents = count > 0 ? all[i].revents : 0;
+  if (count > 0 && link_.is_open() && all.back().revents != 0) {
+    const bool open = link_.receive();
+    read_lines();
+    if (!open) {
+      link_.close();
+      lost();
+    }
+  }
+  end_waits();
+}
+
+void Client::read_lines() {
+  while (const auto line = link_.next_line()) {
+    if (const auto message = parse_json(*line)) heard(*message);
+    if (!link_.is_open()) return;
+  }
+}
+
+void Client::heard(const Json& message) {
+  if (message.has("method")) return heard_event(message);
+  const Ticket ticket = message["id"].natural();
+  if (ticket == hello_ && hello_ != 0) {
+    Answer greeting = answer_in(message);
+    if (!greeting) {
+      refused_ = greeting.error();
+      return fail_all(greeting.error());
+    }
+    session_ = (*greeting)["session"].text();
+    greeting_ = std::move(*greeting);
+    return;
+  }
+  const auto found = requests_.find(ticket);
+  if (found == requests_.end() || found->second.answer) return;
+  Request& request = found->second;
+  Answer answer = answer_in(message);
+  if (!answer && answer.error().code == "UNAVAILABLE" && request.repeats < most_repeats) {
+    // Its journal failed and it is about to end. The next one will know.
+    link_.close();
+    lost();
+    return;
+  }
+  if (!answer && request.out_of_time && answer.error().code == "CANCELLED") {
+    answer = std::unexpected(Failure{"TIMED_OUT", "the wait ended at its limit"});
+  }
+  request.answer = std::move(answer);
+}
+
+void Client::heard_event(const Json& message) {
+  const Json& params = message["params"];
+  const auto found = requests_.find(params["follow"].natural());
+  if (message["method"].text() == "lagged") {
+    events_.push_back(json_of({{"lagged", params}}));
+    return;
+  }
+  if (found != requests_.end()) {
+    Request& follow = found->second;
+    const std::uint64_t seq = params["seq"].natural();
+    const std::uint64_t index = params["index"].natural();
+    if (seq < follow.last_seq || (seq == follow.last_seq && index <= follow.last_index)) {
+      if (follow.last_seq != 0) return;  // seen before the connection was lost
+    }
+    follow.last_seq = seq;
+    follow.last_index = index;
+  }
+  events_.push_back(params);
+}
+
+void Client::fail_all(const Failure& failure) {
+  for (auto& [ticket, request] : requests_) {
+    if (!request.answer) request.answer = std::unexpected(failure);
+  }
+}
+
+// The connection is gone: again, with the same keys, whatever has no answer.
+void Client::lost() {
+  std::vector<Ticket> open;
+  bool resumes = false;
+  for (auto& [ticket, request] : requests_) {
+    if (request.answer && request.kind != Kind::Follow) continue;
+    if (++request.repeats > most_repeats && !request.waits && request.kind != Kind::Follow) {
+      request.answer = std::unexpected(Failure{
+          "UNAVAILABLE", "the daemon ended every time it was asked; see `reeve daemon logs`"});
+      continue;
+    }
+    if (request.cancelled) {
+      // Its place is gone with the connection, as was wanted.
+      request.answer = std::unexpected(Failure{"CANCELLED", "the wait was cancelled"});
+      continue;
+    }
+    open.push_back(ticket);
+    resumes = resumes || request.waits;
+  }
+  if (open.empty()) return;
+  if (requests_[open.front()].repeats > 1) sleep_for(100);
+  if (const auto connected = connect(where_.may_start); !connected) {
+    return fail_all(connected.error());
+  }
+  if (where_.project_root || resumes) greet_by_line();
+  if (resumes && !session_.empty()) {
+    // Too late is no matter: the requests below then stand in line anew.
+    link_.send(line_of(++last_, "session.resume", json_of({{"session", session_}})));
+  }
+  for (const Ticket ticket : open) {
+    Request& request = requests_[ticket];
+    if (request.kind == Kind::Follow && request.last_seq > 0) {
+      request.params.set("since_seq", request.last_seq - 1);
+      request.line = line_of(ticket, request.method, request.params);
+    }
+    if (!link_.is_open() || !link_.send(request.line)) {
+      link_.close();
+      return lost();
+    }
+  }
+}
+
+}  // namespace reeve::cli

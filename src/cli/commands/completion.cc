@@ -1,0 +1,219 @@
+#include "cli/commands/groups.h"
+#include "cli/context.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reeve::cli {
+
+namespace {
+
+// Each calls `reeve __complete -- WORDS…` with the words so far, the last one unfinished; the
+// answer is a candidate a line, with its description behind a tab.
+constexpr std::string_view bash_script = R"(# bash completion of reeve
+_reeve() {
+  local IFS=$'\n' line
+  COMPREPLY=()
+  # Words are split at colons by default; reeve's are not.
+  local before=${COMP_LINE:0:COMP_POINT}
+  local -a words
+  IFS=' ' read -r -a words <<<"$before"
+  [[ $before == *' ' ]] && words+=('')
+  while IFS= read -r line; do
+    COMPREPLY+=("${line%%$'\t'*}")
+  done < <(reeve __complete -- "${words[@]:1}" 2>/dev/null)
+  local current=${words[-1]} colon
+  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
+    colon=${current%"${current##*:}"}
+    COMPREPLY=("${COMPREPLY[@]#"$colon"}")
+  fi
+  if ((${#COMPREPLY[@]} == 0)); then compopt -o default; fi
+}
+complete -F _reeve reeve
+)";
+
+constexpr std::string_view zsh_script = R"(#compdef reeve
+# zsh completion of reeve
+_reeve() {
+  local -a candidates
+  local line
+  while IFS= read -r line; do
+    candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
+  done < <(reeve __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+  if ((${#candidates})); then
+    _describe -t reeve 'reeve' candidates
+  else
+    _files
+  fi
+}
+if [[ $funcstack[1] == _reeve ]]; then _reeve "$@"; else compdef _reeve reeve; fi
+)";
+
+constexpr std::string_view fish_script = R"(# fish completion of reeve
+function __reeve_complete
+    set -l words (commandline -opc) (commandline -ct)
+    reeve __complete -- $words[2..-1] 2>/dev/null
+end
+complete -c reeve -f -a '(__reeve_complete)'
+complete -c reeve -n '__fish_seen_subcommand_from -- --exec' -F
+)";
+
+class Completer {
+ public:
+  Completer(Context& context, std::span<const std::string> words)
+      : context_(context), current_(words.empty() ? "" : words.back()) {
+    for (std::size_t i = 0; i + 1 < words.size(); ++i) before_.emplace_back(words[i]);
+  }
+
+  void run() {
+    if (std::find(before_.begin(), before_.end(), "--") != before_.end()) return;  // a command line
+    const Found found = find_command(all_groups(), before_);
+    if (offer_value(found.command)) return;
+    if (current_.starts_with('-')) return offer_options(found.command);
+    if (found.command != nullptr && found.command->name != "help") {
+      return offer_argument(*found.command, found.words);
+    }
+    std::vector<std::string_view> words;
+    for (const std::string_view word : before_) {
+      if (!word.starts_with('-') && word != "help") words.push_back(word);
+    }
+    for (const Group& group : all_groups()) {
+      if (group.word.empty() && words.empty()) {
+        for (const Command& command : group.commands) {
+          if (!command.hidden) offer(command.name, command.summary);
+        }
+      } else if (words.empty()) {
+        offer(group.word, group.summary);
+      } else if (words[0] == group.word && words.size() == 1) {
+        for (const Command& command : group.commands) {
+          offer(command.name.substr(group.word.size() + 1), command.summary);
+        }
+      }
+    }
+  }
+
+ private:
+  void offer(std::string_view word, std::string_view says) {
+    if (word.starts_with(current_)) context_.output.line(fmt::format("{}\t{}", word, says));
+  }
+
+  // The value of the option just before, if it wants one.
+  bool offer_value(const Command* command) {
+    if (before_.empty() || !before_.back().starts_with('-')) return false;
+    const std::string_view last = before_.back();
+    const auto look = [&](std::span<const Option> options) -> const Option* {
+      for (const Option& option : options) {
+        const bool named = last.starts_with("--") ? last.substr(2) == option.name
+                                                  : last.size() == 2 && last[1] == option.letter;
+        if (named) return &option;
+      }
+      return nullptr;
+    };
+    const Option* option = command == nullptr ? nullptr : look(command->options);
+    if (option == nullptr) option = look(global_options);
+    if (option == nullptr || option->takes == Takes::Nothing) return false;
+    if (option->takes == Takes::MaybeDuration) return false;
+    std::string_view choices = option->choices;
+    while (!choices.empty()) {
+      const std::size_t bar = std::min(choices.find('|'), choices.size());
+      offer(choices.substr(0, bar), "");
+      choices.remove_prefix(std::min(choices.size(), bar + 1));
+    }
+    offer_names(option->completes);
+    return true;
+  }
+
+  void offer_options(const Command* command) {
+    if (command != nullptr) {
+      for (const Option& option : command->options)
+        offer(fmt::format("--{}", option.name), option.help);
+      if (command->takes_command) offer("--", "the command to run");
+    }
+    for (const Option& option : global_options)
+      offer(fmt::format("--{}", option.name), option.help);
+  }
+
+  void offer_argument(const Command& command, std::size_t command_words) {
+    if (command.name == "completion") {
+      for (const std::string_view shell : {"bash", "zsh", "fish"}) offer(shell, "");
+      return;
+    }
+    std::size_t place = 0;
+    if (const auto parsed = parse(command, command_words, before_)) {
+      place = parsed->words.size();
+    } else {
+      place = parse_globals(before_).words.size() - command_words;
+    }
+    if (command.arguments.empty()) return;
+    const Argument& last = command.arguments.back();
+    const bool many = last.count == Count::Some || last.count == Count::Any;
+    if (place >= command.arguments.size() && !many) return;
+    const std::size_t index = std::min(place, command.arguments.size() - 1);
+    const Argument& argument = command.arguments[index];
+    if (argument.name == "NAME|ID") {
+      for (const Completes kind : {Completes::Lock, Completes::Semaphore, Completes::Queue}) {
+        offer_names(kind);
+      }
+      return;
+    }
+    offer_names(argument.completes);
+  }
+
+  // Live, from the daemon that runs; none is started for it.
+  void offer_names(Completes completes) {
+    std::string_view kind;
+    switch (completes) {
+      case Completes::Lock:
+        kind = "lock";
+        break;
+      case Completes::Semaphore:
+        kind = "sem";
+        break;
+      case Completes::Queue:
+        kind = "queue";
+        break;
+      case Completes::Project:
+        kind = "project";
+        break;
+      case Completes::Nothing:
+      case Completes::File:
+      case Completes::Command:
+        return;
+    }
+    const Answer answer = context_.client_without_start().ask(
+        "names.list",
+        json_of({{"kind", kind}, {"prefix", current_.empty() ? Json() : Json(current_)}}));
+    if (!answer) return;
+    for (const Json& name : (*answer)["names"].items()) offer(name.text(), kind);
+  }
+
+  Context& context_;
+  std::string current_;
+  std::vector<std::string_view> before_;
+};
+
+}  // namespace
+
+int completion_command(Context& context, const Parsed& parsed) {
+  const std::string& shell = parsed.words[0];
+  if (shell == "bash") {
+    context.output.out(bash_script);
+  } else if (shell == "zsh") {
+    context.output.out(zsh_script);
+  } else if (shell == "fish") {
+    context.output.out(fish_script);
+  } else {
+    return context.misuse(
+        fmt::format("completion knows bash, zsh and fish, not \"{}\"", printable(shell)));
+  }
+  return context.output.done();
+}
+
+int complete_command(Context& context, const Parsed& parsed) {
+  Completer(context, parsed.words).run();
+  return context.output.done();
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,209 @@
+#include "cli/commands/groups.h"
+#include "cli/context.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+namespace reeve::cli {
+
+namespace {
+
+enum class Verdict : std::uint8_t { Good, Warn, Bad };
+
+struct Finding {
+  std::string subject;
+  Verdict verdict = Verdict::Good;
+  std::string says;
+  std::string fix;
+};
+
+constexpr std::uint64_t little_space = std::uint64_t{1} << 30U;
+constexpr std::uint64_t too_little_space = std::uint64_t{128} << 20U;
+constexpr long tmpfs_magic = 0x01021994;
+constexpr long nfs_magic = 0x6969;
+
+Finding about_home(const Home& home) {
+  struct stat status{};
+  if (::lstat(home.path.c_str(), &status) != 0) {
+    return {"home", Verdict::Good, fmt::format("{} will be made when needed", home.path), ""};
+  }
+  if (!S_ISDIR(status.st_mode)) {
+    return {"home",
+            Verdict::Bad,
+            fmt::format("{} is no folder", home.path),
+            "move it away, or say --home DIR"};
+  }
+  if (status.st_uid != ::geteuid()) {
+    return {"home",
+            Verdict::Bad,
+            fmt::format("{} belongs to user {}", home.path, status.st_uid),
+            "use one of your own with --home DIR or $REEVE_HOME"};
+  }
+  if ((status.st_mode & 077U) != 0) {
+    return {"home",
+            Verdict::Bad,
+            fmt::format("{} is open to others (mode {:o})", home.path, status.st_mode & 0777U),
+            fmt::format("chmod 700 {}", home.path)};
+  }
+  return {"home", Verdict::Good, home.path, ""};
+}
+
+// Of the nearest folder that exists.
+Finding about_disk(const Home& home) {
+  std::string path = home.path;
+  while (path.size() > 1 && ::access(path.c_str(), F_OK) != 0) {
+    path.resize(std::max<std::size_t>(1, path.rfind('/')));
+  }
+  struct statvfs space{};
+  struct statfs kind{};
+  if (::statvfs(path.c_str(), &space) != 0 || ::statfs(path.c_str(), &kind) != 0) {
+    return {"disk", Verdict::Warn, fmt::format("cannot look at {}", path), ""};
+  }
+  const std::uint64_t free = std::uint64_t{space.f_bavail} * space.f_frsize;
+  const std::string says = fmt::format("{} free", byte_size(free));
+  if (free < too_little_space)
+    return {"disk", Verdict::Bad, says, "make room: new work is refused when it is full"};
+  if (free < little_space) return {"disk", Verdict::Warn, says, "make room soon"};
+  if (kind.f_type == tmpfs_magic) {
+    return {
+        "disk", Verdict::Warn, says + ", in memory", "the state is lost at a reboot; use a disk"};
+  }
+  if (kind.f_type == nfs_magic) {
+    return {"disk",
+            Verdict::Warn,
+            says + ", on a network",
+            "use a local disk: Reeve relies on its syncs"};
+  }
+  return {"disk", Verdict::Good, says, ""};
+}
+
+Finding about_daemon(Context& context, const Home& home) {
+  Client client(Where{.home = home, .project_name = {}, .project_root = {}, .may_start = false});
+  const auto connected = client.connect(false);
+  if (!connected) {
+    const bool fine = ::access(home.socket.c_str(), F_OK) != 0 ||
+                      connected.error().message.starts_with("no daemon");
+    return {"daemon",
+            fine ? Verdict::Good : Verdict::Bad,
+            fine ? "not running; the next command starts it" : connected.error().message,
+            ""};
+  }
+  const Answer status = client.ask("daemon.status");
+  if (!status) return {"daemon", Verdict::Bad, status.error().message, "see `reeve daemon logs`"};
+  const std::string version = (*status)["version"].text();
+  if (version != context.version()) {
+    return {"daemon",
+            Verdict::Warn,
+            fmt::format("runs version {}, this is {}", version, context.version()),
+            "reeve daemon restart"};
+  }
+  return {"daemon",
+          Verdict::Good,
+          fmt::format("version {}, process {}, up {}",
+                      version,
+                      (*status)["pid"].text(),
+                      rough_duration((*status)["uptime_ms"].number())),
+          ""};
+}
+
+// In $PATH, and executable.
+std::optional<std::string> program(std::string_view name) {
+  const std::string path = environment("PATH").value_or("/usr/bin:/bin");
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t colon = std::min(path.find(':', at), path.size());
+    const std::string file = fmt::format("{}/{}", path.substr(at, colon - at), name);
+    if (::access(file.c_str(), X_OK) == 0) return file;
+    at = colon + 1;
+  }
+  return std::nullopt;
+}
+
+Finding about_program(std::string_view name, std::string_view needed_for) {
+  if (const auto file = program(name)) return {std::string(name), Verdict::Good, *file, ""};
+  return {std::string(name),
+          Verdict::Warn,
+          fmt::format("not in $PATH; needed for {}", needed_for),
+          fmt::format("install it (Debian: apt install {})", name)};
+}
+
+Finding about_machine() {
+  utsname name{};
+  ::uname(&name);
+  return {"machine",
+          Verdict::Good,
+          fmt::format("{} {} on {}", name.sysname, name.release, name.machine),
+          ""};
+}
+
+std::string_view word_for(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Good:
+      return "ok";
+    case Verdict::Warn:
+      return "warning";
+    case Verdict::Bad:
+      return "bad";
+  }
+  return "";
+}
+
+Style style_for(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::Good:
+      return Style::Good;
+    case Verdict::Warn:
+      return Style::Warn;
+    case Verdict::Bad:
+      return Style::Bad;
+  }
+  return Style::Plain;
+}
+
+}  // namespace
+
+int doctor_command(Context& context, const Parsed&) {
+  const auto home = context.home();
+  if (!home) return context.fail(home.error());
+  const std::vector<Finding> findings{
+      {"reeve", Verdict::Good, context.version(), ""},
+      about_machine(),
+      about_home(*home),
+      about_disk(*home),
+      about_daemon(context, *home),
+      about_program("git", "worktrees and merges"),
+      about_program("tmux", "agents"),
+  };
+  bool bad = false;
+  Json checks = Json::array();
+  Output& output = context.output;
+  for (const Finding& finding : findings) {
+    bad = bad || finding.verdict == Verdict::Bad;
+    if (context.json()) {
+      checks.push(json_of({{"name", finding.subject},
+                           {"state", word_for(finding.verdict)},
+                           {"message", finding.says},
+                           {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}}));
+      continue;
+    }
+    if (context.quiet() && finding.verdict == Verdict::Good) continue;
+    output.line(fmt::format(
+        "{}  {:<9}{}",
+        output.styled(style_for(finding.verdict), fmt::format("{:<7}", word_for(finding.verdict))),
+        finding.subject,
+        printable(finding.says)));
+    if (!finding.fix.empty()) output.line(fmt::format("{:18}fix: {}", "", finding.fix));
+  }
+  if (context.json()) {
+    const int code = output.succeed(json_of({{"healthy", !bad}, {"checks", checks}}));
+    return bad ? static_cast<int>(Exit::Failed) : code;
+  }
+  return output.done(bad ? Exit::Failed : Exit::Ok);
+}
+
+}  // namespace reeve::cli

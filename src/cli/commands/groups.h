@@ -1,0 +1,43 @@
+#pragma once
+
+#include "cli/args.h"
+#include "cli/output.h"
+
+#include <span>
+#include <string>
+
+// Every command group, one file each in this folder. Help, completions and the man page walk this.
+namespace reeve::cli {
+
+extern const Group everyday_group;  // the commands of one word
+extern const Group lock_group;
+extern const Group sem_group;
+extern const Group queue_group;
+extern const Group daemon_group;
+extern const Group journal_group;
+extern const Group project_group;
+
+std::span<const Group> all_groups();
+
+// Of one word each, gathered in everyday_group.
+int status_command(Context& context, const Parsed& parsed);
+int why_command(Context& context, const Parsed& parsed);
+int events_command(Context& context, const Parsed& parsed);
+int emit_command(Context& context, const Parsed& parsed);
+int top_command(Context& context, const Parsed& parsed);
+int doctor_command(Context& context, const Parsed& parsed);
+int completion_command(Context& context, const Parsed& parsed);
+int complete_command(Context& context, const Parsed& parsed);
+int man_command(Context& context, const Parsed& parsed);
+int help_command(Context& context, const Parsed& parsed);
+int show_command(Context& context, const Parsed& parsed);
+
+// What bare `reeve` shows.
+int overview(Context& context);
+
+// Texts of --help: of everything, of a group, of a command.
+std::string help_of_all(const Output& output, std::string_view version);
+std::string help_of_group(const Output& output, const Group& group);
+std::string help_of_command(const Output& output, const Command& command);
+
+}  // namespace reeve::cli

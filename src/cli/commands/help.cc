@@ -1,0 +1,241 @@
+#include "cli/commands/groups.h"
+#include "cli/context.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::size_t text_width = 78;
+
+// Breaks at spaces; every line but the first is indented by so much.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string lines;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, space);
+    const std::size_t cells = display_width(word);
+    if (used > 0 && used + 1 + cells > width) {
+      lines += '\n' + std::string(indent, ' ');
+      used = 0;
+    }
+    if (used > 0) lines += ' ';
+    lines += word;
+    used += cells + (used > 0 ? 1 : 0);
+    text.remove_prefix(std::min(text.size(), space + 1));
+  }
+  return lines;
+}
+
+std::string option_text(const Option& option) {
+  std::string text = option.letter != 0 ? fmt::format("-{}, --{}", option.letter, option.name)
+                                        : fmt::format("    --{}", option.name);
+  if (option.takes == Takes::MaybeDuration) {
+    text += fmt::format(" [{}]", option.value);
+  } else if (option.takes != Takes::Nothing) {
+    text += fmt::format(" {}", option.value);
+  }
+  return text;
+}
+
+std::string options_text(std::span<const Option> options) {
+  constexpr std::size_t column = 28;
+  std::string text;
+  for (const Option& option : options) {
+    std::string help(option.help);
+    if (!option.choices.empty() && option.help.find(option.choices.substr(
+                                       0, option.choices.find('|'))) == std::string_view::npos) {
+      std::string choices(option.choices);
+      for (std::size_t at = 0; (at = choices.find('|', at)) != std::string::npos;) {
+        choices.replace(at, 1, ", ");
+      }
+      help += fmt::format(": {}", choices);
+    }
+    const std::string name = "  " + option_text(option);
+    const std::size_t used = display_width(name);
+    text += name;
+    text += used + 2 > column ? "\n" + std::string(column, ' ') : std::string(column - used, ' ');
+    text += wrapped(help, text_width - column, column);
+    text += '\n';
+  }
+  return text;
+}
+
+std::string commands_text(const Output& output, std::span<const Command> commands) {
+  std::string text;
+  for (const Command& command : commands) {
+    if (command.hidden) continue;
+    std::string usage(command.name);
+    for (const Argument& argument : command.arguments) {
+      const bool optional = argument.count == Count::Maybe || argument.count == Count::Any;
+      const bool many = argument.count == Count::Some || argument.count == Count::Any;
+      usage += fmt::format(
+          " {}{}{}{}", optional ? "[" : "", argument.name, many ? "…" : "", optional ? "]" : "");
+    }
+    if (command.takes_command) usage += " -- CMD…";
+    const std::size_t cells = display_width(usage);
+    constexpr std::size_t column = 30;
+    text += fmt::format("  {}{}{}\n",
+                        usage,
+                        std::string(cells + 2 > column ? 2 : column - cells, ' '),
+                        output.styled(Style::Dim, command.summary));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string help_of_all(const Output& output, std::string_view version) {
+  std::string text = fmt::format(
+      "{} {}, a durable local coordinator\n\nusage: reeve COMMAND [ARGUMENT…] [OPTION…]\n",
+      output.styled(Style::Bold, "reeve"),
+      version);
+  for (const Group& group : all_groups()) {
+    if (group.word.empty()) {
+      text += fmt::format("\n{}\n", output.styled(Style::Bold, group.summary));
+      text += commands_text(output, group.commands);
+    }
+  }
+  text += fmt::format("\n{}\n", output.styled(Style::Bold, "Groups (`reeve GROUP --help`)"));
+  for (const Group& group : all_groups()) {
+    if (group.word.empty()) continue;
+    std::string verbs;
+    for (const Command& command : group.commands) {
+      if (!verbs.empty()) verbs += ' ';
+      verbs += command.name.substr(group.word.size() + 1);
+    }
+    text += fmt::format("  {:<9}{}\n", group.word, group.summary);
+    text += fmt::format("           {}\n",
+                        output.styled(Style::Dim, wrapped(verbs, text_width - 11, 11)));
+  }
+  text += fmt::format("\n{}\n", output.styled(Style::Bold, "Everywhere"));
+  text += options_text(global_options);
+  text +=
+      "\nExit: 0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 not allowed,\n"
+      "6 not obtained, 7 no daemon, 124 timed out, 125 lease lost, 130 interrupted.\n";
+  return text;
+}
+
+std::string help_of_group(const Output& output, const Group& group) {
+  std::string text =
+      fmt::format("{}: {}\n\n", output.styled(Style::Bold, group.word), group.summary);
+  text += commands_text(output, group.commands);
+  text += fmt::format("\n`reeve {} VERB --help` tells more, with examples.\n", group.word);
+  return text;
+}
+
+std::string help_of_command(const Output& output, const Command& command) {
+  std::string text =
+      fmt::format("{}: {}\n", output.styled(Style::Bold, command.name), command.summary);
+  text += fmt::format("\nusage: {}\n", wrapped(usage_line(command), text_width - 7, 9));
+  if (!command.details.empty()) {
+    text += fmt::format("\n{}\n", wrapped(command.details, text_width, 0));
+  }
+  if (!command.options.empty()) {
+    text += fmt::format("\n{}\n", output.styled(Style::Bold, "Options"));
+    text += options_text(command.options);
+  }
+  if (!command.examples.empty()) {
+    text += fmt::format("\n{}\n", output.styled(Style::Bold, "Examples"));
+    for (const Example& example : command.examples) {
+      text +=
+          fmt::format("  {}\n      {}\n", example.line, output.styled(Style::Dim, example.says));
+    }
+  }
+  text += "\nAlso --json, -q, --project P and what else `reeve --help` lists.\n";
+  return text;
+}
+
+int help_command(Context& context, const Parsed& parsed) {
+  std::vector<std::string_view> words(parsed.words.begin(), parsed.words.end());
+  const Found found = find_command(all_groups(), words);
+  if (words.empty()) {
+    context.output.out(help_of_all(context.output, context.version()));
+  } else if (found.command != nullptr) {
+    context.output.out(help_of_command(context.output, *found.command));
+  } else if (found.group != nullptr) {
+    context.output.out(help_of_group(context.output, *found.group));
+  } else {
+    return context.misuse(fmt::format("there is no command {}", printable(parsed.words[0])));
+  }
+  return context.output.done();
+}
+
+// roff, for packaging/reeve.1.
+int man_command(Context& context, const Parsed&) {
+  Output& output = context.output;
+  const auto escaped = [](std::string_view text) {
+    std::string safe;
+    for (const char letter : text) {
+      if (letter == '\\') {
+        safe += "\\e";
+      } else if (letter == '-') {
+        safe += "\\-";
+      } else if (letter == '\'' && safe.empty()) {
+        safe += "\\(aq";
+      } else if (letter == '.' && safe.empty()) {
+        safe += "\\&.";
+      } else {
+        safe += letter;
+      }
+    }
+    return safe;
+  };
+  output.line(fmt::format(".TH REEVE 1 \"\" \"reeve {}\" \"User Commands\"", context.version()));
+  output.line(".SH NAME\nreeve \\- a durable local coordinator");
+  output.line(".SH SYNOPSIS\n.B reeve\nCOMMAND [ARGUMENT...] [OPTION...]");
+  output.line(
+      ".SH DESCRIPTION\nLocks with fair lines and fencing tokens, semaphores and durable queues "
+      "for the "
+      "programs of one user on one machine. A daemon remembers; it is started when it is needed. "
+      "What "
+      "a command has acknowledged is on disk.");
+  output.line(".SH OPTIONS");
+  const auto options = [&](std::span<const Option> list) {
+    for (const Option& option : list) {
+      std::string name = option_text(option);
+      name.erase(0, name.find_first_not_of(' '));
+      output.line(fmt::format(".TP\n.B {}\n{}", escaped(name), escaped(option.help)));
+    }
+  };
+  options(global_options);
+  output.line(".SH COMMANDS");
+  for (const Group& group : all_groups()) {
+    if (!group.word.empty()) {
+      output.line(fmt::format(".SS {}\n{}", group.word, escaped(group.summary)));
+    }
+    for (const Command& command : group.commands) {
+      if (command.hidden) continue;
+      output.line(
+          fmt::format(".TP\n.B {}\n{}.", escaped(usage_line(command)), escaped(command.summary)));
+      if (!command.details.empty()) output.line(escaped(command.details));
+      if (!command.options.empty() || !command.examples.empty()) output.line(".RS");
+      options(command.options);
+      for (const Example& example : command.examples) {
+        output.line(
+            fmt::format(".PP\n.nf\n.B {}\n.fi\n{}", escaped(example.line), escaped(example.says)));
+      }
+      if (!command.options.empty() || !command.examples.empty()) output.line(".RE");
+    }
+  }
+  output.line(
+      ".SH EXIT STATUS\n0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 needs permission, 6 "
+      "not "
+      "obtained, 7 daemon unavailable, 124 timed out, 125 the lease was lost, 126 and 127 as in a "
+      "shell, 130 interrupted.");
+  output.line(
+      ".SH ENVIRONMENT\n.TP\n.B REEVE_HOME\nwhere the state is\n.TP\n.B REEVE_PROJECT\nthe "
+      "project\n.TP\n"
+      ".B REEVE_SOCKET\nthe socket of the daemon\n.TP\n.B REEVE_HOLDER\nwho holds what acquire and "
+      "take "
+      "take\n.TP\n.B NO_COLOR\nno colours");
+  return output.done();
+}
+
+}  // namespace reeve::cli

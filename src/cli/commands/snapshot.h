@@ -1,0 +1,29 @@
+#pragma once
+
+#include "cli/client.h"
+#include "cli/json.h"
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+// Everything that `status` and `top` look at, asked for in one go.
+namespace reeve::cli {
+
+struct Snapshot {
+  std::string project;
+  Json status;
+  Json::Array locks;
+  Json::Array semaphores;
+  Json::Array queues;
+};
+
+std::expected<Snapshot, Failure> take_snapshot(Client& client);
+
+// The fields of an event's data in a row: `queue=mail item=item-4f7kq2`.
+std::string data_line(const Json& data);
+
+// `████░░░░`.
+std::string usage_bar(double part, std::size_t width);
+
+}  // namespace reeve::cli

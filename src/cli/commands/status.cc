@@ -1,0 +1,227 @@
+#include "cli/commands/groups.h"
+#include "cli/commands/snapshot.h"
+#include "cli/context.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+namespace reeve::cli {
+
+namespace {
+
+using enum Table::Align;
+
+std::string described(const Json& attention) {
+  return printable(fmt::format(
+      "{} {}: {}", attention["kind"].text(), attention["name"].text(), attention["detail"].text()));
+}
+
+// What is wrong or waits for a person: told first.
+std::vector<std::string> needs_you(const Snapshot& seen) {
+  std::vector<std::string> lines;
+  for (const Json& attention : seen.status["attention"].items())
+    lines.push_back(described(attention));
+  return lines;
+}
+
+void heading(std::string& text, const Output& output, std::string_view words) {
+  if (!text.empty()) text += '\n';
+  text += output.styled(Style::Bold, words);
+  text += '\n';
+}
+
+std::string locks_table(const Output& output, const Snapshot& seen, std::size_t width) {
+  Table table({{"LOCK", Left, true},
+               {"STATE"},
+               {"HOLDER", Left, true},
+               {"SINCE"},
+               {"WAITING", Left, true}});
+  for (const Json& lock : seen.locks) {
+    const std::string state = lock["state"].text();
+    if (state == "free" && lock["waiting"].number() == 0) continue;
+    std::string line;
+    for (const Json& waiter : lock["waiters"].items()) {
+      if (!line.empty()) line += ", ";
+      line += printable(waiter["holder"].text());
+    }
+    table.add({printable(lock["name"].text()),
+               {state, state == "held" ? Style::Good : Style::Bad},
+               printable(lock.has("label")
+                             ? fmt::format("{} ({})", lock["holder"].text(), lock["label"].text())
+                             : lock["holder"].text()),
+               output.moment(lock["acquired_at"]),
+               line.empty() ? "-" : fmt::format("{}: {}", lock["waiting"].text(), line)});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string sems_table(const Output& output, const Snapshot& seen, std::size_t width) {
+  Table table({{"SEMAPHORE", Left, true}, {"USE"}, {"", Right}, {"WAITING", Right}});
+  for (const Json& sem : seen.semaphores) {
+    const double capacity =
+        static_cast<double>(std::max<std::int64_t>(1, sem["capacity"].number()));
+    table.add({printable(sem["name"].text()),
+               usage_bar(static_cast<double>(sem["in_use"].number()) / capacity, 20),
+               fmt::format("{} of {}", sem["in_use"].text(), sem["capacity"].text()),
+               sem["waiting"].text()});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string queues_table(const Output& output, const Snapshot& seen, std::size_t width) {
+  Table table({{"QUEUE", Left, true},
+               {"PENDING", Right},
+               {"DELAYED", Right},
+               {"RUNNING", Right},
+               {"DEAD", Right},
+               {"OLDEST", Right},
+               {"STATE"}});
+  for (const Json& queue : seen.queues) {
+    const bool dead = queue["dead"].number() > 0;
+    table.add({printable(queue["name"].text()),
+               with_commas(queue["pending"].number()),
+               with_commas(queue["delayed"].number()),
+               with_commas(queue["processing"].number()),
+               {with_commas(queue["dead"].number()), dead ? Style::Bad : Style::Plain},
+               queue.has("oldest_pending_age_ms")
+                   ? rough_duration(queue["oldest_pending_age_ms"].number())
+                   : "-",
+               {queue["paused"].truth() ? "paused" : "", Style::Warn}});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string screen(const Output& output, const Snapshot& seen, std::size_t width) {
+  std::string text;
+  const std::vector<std::string> needs = needs_you(seen);
+  if (!needs.empty()) heading(text, output, "Needs you");
+  for (const std::string& line : needs) {
+    text += fmt::format(
+        "{} {}\n", output.styled(Style::Bad, "!"), width > 2 ? fitted(line, width - 2) : line);
+  }
+  for (const std::string& table : {locks_table(output, seen, width),
+                                   sems_table(output, seen, width),
+                                   queues_table(output, seen, width)}) {
+    if (table.empty()) continue;
+    if (!text.empty()) text += '\n';
+    text += table;
+  }
+  if (text.empty()) {
+    text = fmt::format("nothing is going on in {}\n", printable(seen.project));
+  }
+  return text;
+}
+
+int watch(Context& context) {
+  const Signals signals{SIGINT, SIGTERM, SIGWINCH};
+  for (;;) {
+    const auto seen = take_snapshot(context.client());
+    if (!seen) return context.fail(seen.error());
+    if (context.json()) {
+      context.output.line(seen->status.write());
+    } else if (Output::out_is_terminal()) {
+      context.output.out("\x1b[H\x1b[2J" + screen(context.output, *seen, Output::out_width()));
+    } else {
+      context.output.out(screen(context.output, *seen, 0) + "\n");
+    }
+    if (!context.output.flush()) return static_cast<int>(Exit::Failed);
+    const std::int64_t until = steady_now() + 1000;
+    while (steady_now() < until) {
+      std::array<pollfd, 1> others{signals.readable()};
+      context.client().pump(until - steady_now(), others);
+      if (const auto signal = signals.next()) {
+        if (*signal == SIGWINCH) break;
+        return static_cast<int>(*signal == SIGINT ? Exit::Interrupted : Exit::Ok);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string usage_bar(double part, std::size_t width) {
+  const auto full = static_cast<std::size_t>(
+      std::min(1.0, std::max(0.0, part)) * static_cast<double>(width) + 0.5);
+  std::string cells;
+  for (std::size_t i = 0; i < width; ++i) cells += i < full ? "█" : "░";
+  return cells;
+}
+
+std::expected<Snapshot, Failure> take_snapshot(Client& client) {
+  using Kind = Client::Kind;
+  const auto status = client.begin("status.get", Json::object(), Kind::Question);
+  const auto locks = client.begin("lock.list", Json::object(), Kind::Question);
+  const auto semaphores = client.begin("sem.list", Json::object(), Kind::Question);
+  const auto queues = client.begin("queue.stats", Json::object(), Kind::Question);
+  Snapshot seen;
+  const Answer told = client.wait(status);
+  const Answer of_locks = client.wait(locks);
+  const Answer of_semaphores = client.wait(semaphores);
+  const Answer of_queues = client.wait(queues);
+  for (const Answer* answer : {&told, &of_locks, &of_semaphores, &of_queues}) {
+    if (!*answer) return std::unexpected(answer->error());
+  }
+  seen.status = *told;
+  seen.project = seen.status.has("project") ? seen.status["project"].text() : "default";
+  seen.locks = (*of_locks)["locks"].items();
+  seen.semaphores = (*of_semaphores)["semaphores"].items();
+  seen.queues = (*of_queues)["queues"].items();
+  return seen;
+}
+
+int status_command(Context& context, const Parsed& parsed) {
+  if (parsed.has("watch")) return watch(context);
+  if (context.json()) {
+    const Answer answer = context.client().ask("status.get");
+    return answer ? context.output.succeed(*answer) : context.fail(answer.error());
+  }
+  const auto seen = take_snapshot(context.client());
+  if (!seen) return context.fail(seen.error());
+  context.output.out(screen(context.output, *seen, Output::out_width()));
+  return context.output.done();
+}
+
+int overview(Context& context) {
+  Output& output = context.output;
+  if (context.json()) {
+    const Answer answer = context.client_without_start().ask("status.get");
+    return answer ? output.succeed(*answer) : context.fail(answer.error());
+  }
+  // Looking should not start anything.
+  const auto seen = take_snapshot(context.client_without_start());
+  if (seen) {
+    output.line(fmt::format("{} {}",
+                            output.styled(Style::Bold, "reeve"),
+                            output.styled(Style::Dim, "in " + printable(seen->project))));
+    output.out("\n" + screen(output, *seen, Output::out_width()));
+  } else if (seen.error().code == "UNAVAILABLE") {
+    output.line(
+        fmt::format("{} {}, a durable local coordinator. No daemon is running; the first "
+                    "command starts one.",
+                    output.styled(Style::Bold, "reeve"),
+                    context.version()));
+  } else {
+    return context.fail(seen.error());
+  }
+  output.line("");
+  output.line(output.styled(Style::Bold, "Often used"));
+  constexpr std::array<Example, 6> often{{
+      {"reeve lock run deploy --wait -- make deploy", "one at a time"},
+      {"reeve sem run builds --wait -- make", "so many at a time"},
+      {"reeve queue push mail '{\"to\":\"ana\"}'", "work for later"},
+      {"reeve queue work mail --exec ./send", "do it"},
+      {"reeve why deploy", "who holds it, who waits"},
+      {"reeve top", "watch it live"},
+  }};
+  for (const Example& example : often) {
+    output.line(fmt::format("  {:<45}{}", example.line, output.styled(Style::Dim, example.says)));
+  }
+  output.line(output.styled(Style::Dim, "\nreeve --help lists everything"));
+  return output.done();
+}
+
+}  // namespace reeve::cli

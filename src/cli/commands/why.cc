@@ -1,0 +1,94 @@
+#include "cli/commands/groups.h"
+#include "cli/context.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+namespace reeve::cli {
+
+namespace {
+
+void tell(Context& context, const Json& why) {
+  Output& output = context.output;
+  const auto& chain = why["waiting_on"].items();
+  const std::string name = printable(why["id"].text());
+  const std::string kind = why["kind"].text();
+  output.line(fmt::format("{} {}{}",
+                          kind,
+                          output.styled(Style::Bold, name),
+                          chain.empty() ? ": nothing is in the way" : ""));
+  std::string indent = "  ";
+  for (const Json& link : chain) {
+    std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
+    if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
+    if (link.has("since")) line += fmt::format(" since {}", output.moment(link["since"]));
+    if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
+    output.line(indent + line);
+    if (link.has("detail")) {
+      output.line(fmt::format(
+          "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
+    }
+    indent += "  ";
+  }
+  const auto& line = why["line"].items();
+  if (!line.empty()) output.line("in line");
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    output.line(fmt::format("  {:>3}. {}  since {}",
+                            i + 1,
+                            printable(line[i]["holder"].text()),
+                            output.moment(line[i]["since"])));
+  }
+  const Json& next = why["next"];
+  if (next.is_object()) {
+    output.line(fmt::format("next: {}{}",
+                            printable(next["what"].text()),
+                            next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""));
+  }
+}
+
+// Says how to say which one.
+Failure clearer(Failure failure, const std::string& name) {
+  if (failure.code != "AMBIGUOUS") return failure;
+  std::string kinds;
+  for (const Json& kind : failure.details["kinds"].items()) {
+    kinds += fmt::format("{}--kind {}", kinds.empty() ? "" : " or ", kind.text());
+  }
+  if (!kinds.empty()) {
+    failure.message = fmt::format("more than one thing is called {}; say {}", name, kinds);
+  }
+  return failure;
+}
+
+}  // namespace
+
+int why_command(Context& context, const Parsed& parsed) {
+  const std::string& name = parsed.words[0];
+  const Answer answer =
+      context.client().ask("why.get", json_of({{"id", name}, {"kind", text_of(parsed, "kind")}}));
+  if (!answer) return context.fail(clearer(answer.error(), name));
+  if (context.json()) return context.output.succeed(*answer);
+  tell(context, *answer);
+  return context.output.done();
+}
+
+int show_command(Context& context, const Parsed& parsed) {
+  const Answer answer = context.client().ask("state.show", json_of({{"id", parsed.words[0]}}));
+  if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
+  if (context.json()) return context.output.succeed(*answer);
+  for (const auto& [name, value] : answer->members()) {
+    if (name == "seq" || value.is_null()) continue;
+    const bool moment = value.is_string() && parse_moment(value.text()).has_value();
+    const bool tree = value.is_array() || value.is_object();
+    if (value.is_array() && value.items().empty()) continue;
+    context.output.line(fmt::format("{:<16}{}",
+                                    name,
+                                    moment                         ? context.output.moment(value)
+                                    : tree || value.text().empty() ? printable(value.write())
+                                                                   : printable(value.text())));
+  }
+  return context.output.done();
+}
+
+}  // namespace reeve::cli

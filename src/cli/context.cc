@@ -1,0 +1,115 @@
+#include "cli/context.h"
+
+#include "cli/project.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+namespace reeve::cli {
+
+Context::Context(const Parsed& parsed, std::string version) : version_(std::move(version)) {
+  output.look.json = parsed.has("json");
+  output.look.quiet = parsed.has("quiet");
+  output.look.iso = parsed.text("time") == "iso";
+  if (parsed.text("color") == "always") output.look.color = When::Always;
+  if (parsed.text("color") == "never") output.look.color = When::Never;
+  if (parsed.command != nullptr) output.command = parsed.command->name;
+  if (const auto home = parsed.text("home")) home_ = *home;
+  if (const auto project = parsed.text("project")) project_ = *project;
+}
+
+std::expected<Home, Failure> Context::home() const {
+  const std::optional<Home> home = find_home(home_);
+  if (home) return *home;
+  return std::unexpected(
+      Failure{"USAGE", "there is no $HOME to keep the state in; say where with --home DIR"});
+}
+
+Client& Context::client() { return client(true); }
+Client& Context::client_without_start() { return client(false); }
+
+Client& Context::client(bool may_start) {
+  if (client_) return *client_;
+  Where where;
+  where.may_start = may_start;
+  if (const auto found = home()) {
+    where.home = *found;
+  } else {
+    output.fail(found.error());
+    std::exit(static_cast<int>(exit_of(found.error().code)));  // NOLINT(concurrency-mt-unsafe)
+  }
+  const auto named = project_ ? project_ : environment("REEVE_PROJECT");
+  if (named && named->find('/') == std::string::npos) {
+    where.project_name = *named;
+  } else if (named) {
+    std::array<char, PATH_MAX> real{};
+    const bool there = ::realpath(named->c_str(), real.data()) != nullptr;
+    where.project_root = there ? find_project(real.data()) : std::nullopt;
+    if (!where.project_root) where.project_name = *named;  // the daemon says that there is none
+  } else {
+    where.project_root = find_project(working_directory());
+  }
+  client_ = std::make_unique<Client>(std::move(where));
+  return *client_;
+}
+
+int Context::misuse(std::string message) {
+  return output.fail(Failure{"USAGE", std::move(message)});
+}
+
+std::string fresh_holder(std::string_view kind) {
+  return fmt::format("{}-{}", kind, random_word(8));
+}
+
+std::string holder_or_fresh(const Parsed& parsed) {
+  if (const auto holder = parsed.text("holder")) return std::string(*holder);
+  if (const auto holder = environment("REEVE_HOLDER")) return *holder;
+  return fresh_holder("h");
+}
+
+Json wait_of(const Parsed& parsed) {
+  if (!parsed.has("wait")) return {};
+  const std::optional<Duration> limit = parsed.duration("wait");
+  return limit ? Json(static_cast<std::int64_t>(limit->count())) : Json(-1);
+}
+
+Json milliseconds_of(const Parsed& parsed, std::string_view option) {
+  const std::optional<Duration> duration = parsed.duration(option);
+  return duration ? Json(static_cast<std::int64_t>(duration->count())) : Json();
+}
+
+Json text_of(const Parsed& parsed, std::string_view option) {
+  const auto text = parsed.text(option);
+  return text ? Json(*text) : Json();
+}
+
+Json number_of(const Parsed& parsed, std::string_view option) {
+  const auto number = parsed.number(option);
+  return number ? Json(*number) : Json();
+}
+
+Answer list_all(Client& client, std::string_view method, std::string_view field, Json params) {
+  Answer all = client.ask(method, params);
+  if (!all || !all->has("next")) return all;
+  Json::Array entries = (*all)[field].items();
+  Json after = (*all)["next"];
+  while (!after.is_null()) {
+    params.set("after", after);
+    const Answer page = client.ask(method, params);
+    if (!page) return page;
+    entries.insert(entries.end(), (*page)[field].items().begin(), (*page)[field].items().end());
+    after = (*page)["next"];
+  }
+  Json whole = Json::object();
+  for (const Json::Member& member : all->members()) {
+    if (member.first != "next") {
+      whole.set(member.first, member.first == field ? Json(std::move(entries)) : member.second);
+    }
+  }
+  return whole;
+}
+
+}  // namespace reeve::cli

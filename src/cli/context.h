@@ -1,0 +1,63 @@
+#pragma once
+
+#include "cli/args.h"
+#include "cli/client.h"
+#include "cli/home.h"
+#include "cli/json.h"
+#include "cli/output.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+// What a command has at hand: what to say and whom to ask. Nothing is looked up or connected before
+// it is needed.
+namespace reeve::cli {
+
+class Context {
+ public:
+  explicit Context(const Parsed& parsed, std::string version);
+
+  Output output;
+
+  bool json() const { return output.look.json; }
+  bool quiet() const { return output.look.quiet; }
+  const std::string& version() const { return version_; }
+
+  // Where the state is; the error says what to set.
+  std::expected<Home, Failure> home() const;
+  // Ready to be asked. A home or project that cannot be found is told by its first answer.
+  Client& client();
+  // As it will be asked: for those that must not start a daemon.
+  Client& client_without_start();
+
+  // The usual ends of a command.
+  int fail(const Failure& failure) { return output.fail(failure); }
+  int misuse(std::string message);
+
+ private:
+  Client& client(bool may_start);
+
+  std::optional<std::string> home_;
+  std::optional<std::string> project_;
+  std::string version_;
+  std::unique_ptr<Client> client_;
+};
+
+// `--holder`, else $REEVE_HOLDER, else a fresh one.
+std::string holder_or_fresh(const Parsed& parsed);
+
+// "h-4f7kq2xw", with another letter in front for the verbs that run something.
+std::string fresh_holder(std::string_view kind);
+
+// `--wait [D]` as wait_ms: -1 without a limit; null: do not wait.
+Json wait_of(const Parsed& parsed);
+// A duration option as …_ms; null: not given.
+Json milliseconds_of(const Parsed& parsed, std::string_view option);
+Json text_of(const Parsed& parsed, std::string_view option);
+Json number_of(const Parsed& parsed, std::string_view option);
+
+// All of a list that comes in pages: the answer of the first, with the `field` of all.
+Answer list_all(Client& client, std::string_view method, std::string_view field, Json params);
+
+}  // namespace reeve::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+// Where the state and the socket are: `--home`, else $REEVE_HOME, else $XDG_STATE_HOME/reeve, else
+// ~/.local/state/reeve; the socket is $REEVE_SOCKET, else `reeve.sock` in the home. Absolute.
+namespace reeve::cli {
+
+struct Home {
+  std::string path;
+  std::string socket;
+};
+
+// None: nothing says where (no $HOME either).
+std::optional<Home> find_home(std::optional<std::string_view> given);
+
+// Of a variable that is set and not empty.
+std::optional<std::string> environment(const char* name);
+
+std::string working_directory();
+
+// Sixteen random characters: for keys and for holders that nobody has named.
+std::string random_word(std::size_t length);
+
+}  // namespace reeve::cli

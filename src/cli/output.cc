@@ -1,0 +1,215 @@
+#include "cli/output.h"
+
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace reeve::cli {
+
+namespace {
+
+// All of it, or false.
+bool write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::string_view environment(const char* name) {
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool colored(When when, bool terminal) {
+  if (when == When::Always) return true;
+  if (when == When::Never || !terminal) return false;
+  return environment("NO_COLOR").empty() && environment("TERM") != "dumb" &&
+         !environment("TERM").empty();
+}
+
+std::string_view escape(Style style) {
+  switch (style) {
+    case Style::Plain:
+      return "";
+    case Style::Dim:
+      return "\x1b[2m";
+    case Style::Bold:
+      return "\x1b[1m";
+    case Style::Good:
+      return "\x1b[32m";
+    case Style::Warn:
+      return "\x1b[33m";
+    case Style::Bad:
+      return "\x1b[31m";
+  }
+  return "";
+}
+
+std::string in_style(Style style, std::string_view text, bool color) {
+  if (!color || style == Style::Plain || text.empty()) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", escape(style), text);
+}
+
+std::size_t width_of(int descriptor) {
+  winsize size{};
+  if (::isatty(descriptor) == 0 || ::ioctl(descriptor, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col == 0 ? 80 : size.ws_col;
+}
+
+// Its reader has gone: end as a program without a handler would.
+[[noreturn]] void end_by_pipe() {
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+  ::_exit(141);
+}
+
+}  // namespace
+
+std::int64_t wall_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+std::int64_t steady_now() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+bool Output::out_is_terminal() { return ::isatty(STDOUT_FILENO) != 0; }
+bool Output::err_is_terminal() {
+  return ::isatty(STDERR_FILENO) != 0 && environment("TERM") != "dumb";
+}
+std::size_t Output::out_width() { return width_of(STDOUT_FILENO); }
+std::size_t Output::err_width() { return width_of(STDERR_FILENO); }
+
+std::string Output::styled(Style style, std::string_view text) const {
+  return in_style(style, text, colored(look.color, out_is_terminal()));
+}
+
+std::string Output::styled_err(Style style, std::string_view text) const {
+  return in_style(style, text, colored(look.color, ::isatty(STDERR_FILENO) != 0));
+}
+
+void Output::line(std::string_view text) {
+  out_ += text;
+  out_ += '\n';
+}
+
+void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }
+
+void Output::note(std::string_view line) const { err(fmt::format("reeve: {}\n", line)); }
+
+std::string Output::moment(const Json& at) const {
+  if (!at.is_string()) return "-";
+  const auto moment = parse_moment(at.text());
+  return look.iso || !moment ? at.text() : relative(*moment, wall_now());
+}
+
+bool Output::flush() {
+  if (out_.empty()) return !broken_;
+  const std::string text = std::exchange(out_, {});
+  if (write_all(STDOUT_FILENO, text)) return true;
+  if (errno == EPIPE) end_by_pipe();
+  broken_ = true;
+  note(fmt::format("cannot write the output: {}", errno == ENOSPC ? "no space left" : "it failed"));
+  return false;
+}
+
+int Output::done(Exit exit) {
+  if (!flush() && exit == Exit::Ok) exit = Exit::Failed;
+  return static_cast<int>(exit);
+}
+
+int Output::succeed(const Json& data) {
+  Json envelope = Json::object();
+  envelope.set("success", true).set("command", command).set("data", data);
+  line(envelope.write());
+  return done();
+}
+
+int Output::fail(const Failure& failure) {
+  const Exit exit = exit_of(failure.code);
+  if (look.json) {
+    Json error = Json::object();
+    error.set("code", failure.code).set("message", failure.message);
+    error.set("details", failure.details.is_object() ? failure.details : Json::object());
+    Json envelope = Json::object();
+    envelope.set("success", false).set("command", command).set("error", error);
+    line(envelope.write());
+    return done(exit);
+  }
+  const int code = done(exit);
+  err(fmt::format("{} {}\n", styled_err(Style::Bad, "reeve:"), printable(failure.message)));
+  return code;
+}
+
+// The widest of the columns that may shrink gives way, cell by cell, until the line fits; none
+// becomes narrower than its heading, or 8 cells.
+std::vector<std::size_t> Table::widths(std::size_t width) const {
+  std::vector<std::size_t> widths;
+  for (const Column& column : columns_) widths.push_back(display_width(column.heading));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
+      widths[i] = std::max(widths[i], display_width(row[i].text));
+    }
+  }
+  if (width == 0) return widths;
+  const auto total = [&] {
+    std::size_t sum = 2 * (widths.size() - 1);
+    for (const std::size_t cells : widths) sum += cells;
+    return sum;
+  };
+  while (total() > width) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const std::size_t least = std::max<std::size_t>(8, display_width(columns_[i].heading));
+      if (!columns_[i].may_shrink || widths[i] <= least) continue;
+      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
+  }
+  return widths;
+}
+
+std::string Table::write(std::size_t width, const Output& output) const {
+  const std::vector<std::size_t> cells = widths(width);
+  std::string text;
+  const auto write_row = [&](const auto& cell_at) {
+    std::string line;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const Cell cell = cell_at(i);
+      const std::string shown = fitted(cell.text, cells[i]);
+      const std::size_t used = display_width(shown);
+      const std::string padding(cells[i] > used ? cells[i] - used : 0, ' ');
+      const std::string styled = output.styled(cell.style, shown);
+      if (i > 0) line += "  ";
+      line += columns_[i].align == Align::Right ? padding + styled : styled + padding;
+    }
+    while (line.ends_with(' ')) line.pop_back();
+    text += line;
+    text += '\n';
+  };
+  write_row([&](std::size_t i) { return Cell(std::string(columns_[i].heading), Style::Dim); });
+  for (const auto& row : rows_) {
+    write_row([&](std::size_t i) { return i < row.size() ? row[i] : Cell(""); });
+  }
+  return text;
+}
+
+}  // namespace reeve::cli

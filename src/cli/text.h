@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+// Texts as a terminal shows them, and moments as people say them.
+namespace reeve::cli {
+
+// How many cells of a terminal the text takes: wide characters take two, combining marks none.
+std::size_t display_width(std::string_view text);
+
+// Safe to print: control characters (which could drive the terminal) become `\x1b`, what is not
+// UTF-8 becomes `?`. Newlines and tabs become spaces.
+std::string printable(std::string_view text);
+
+// At most `width` cells; what does not fit ends in `…`.
+std::string fitted(std::string_view text, std::size_t width);
+
+// Milliseconds since 1970 of an RFC 3339 moment in UTC ("2026-07-28T09:00:00.250Z").
+std::optional<std::int64_t> parse_moment(std::string_view text);
+std::string format_moment(std::int64_t milliseconds);
+
+// "now", "3s ago", "in 57s", "2h5m ago", "4d ago": two units at most, rounded down.
+std::string relative(std::int64_t moment, std::int64_t now);
+
+// "850ms", "3s", "2h5m": as relative() tells a distance.
+std::string rough_duration(std::int64_t milliseconds);
+
+// "1,234,567".
+std::string with_commas(std::int64_t number);
+
+// "1 item", "3 items".
+std::string counted(std::int64_t count, std::string_view noun);
+
+// "812 B", "4.0 KiB", "1.3 GiB".
+std::string byte_size(std::uint64_t bytes);
+
+}  // namespace reeve::cli

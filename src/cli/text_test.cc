@@ -1,0 +1,61 @@
+#include "cli/text.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve::cli {
+namespace {
+
+TEST(Text, AWideCharacterTakesTwoCellsAndAMarkNone) {
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("é"), 1U);
+  EXPECT_EQ(display_width("日本"), 4U);
+  EXPECT_EQ(display_width("e\xcc\x81"), 1U);
+}
+
+TEST(Text, WhatCouldDriveATerminalIsShownAndNotSent) {
+  EXPECT_EQ(printable("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(printable("two\nlines\there"), "two lines here");
+  EXPECT_EQ(printable("\xc2\x9b"
+                      "31m"),
+            "\\x9b31m");
+  EXPECT_EQ(printable("a\xff"), "a?");
+  EXPECT_EQ(printable("é日"), "é日");
+}
+
+TEST(Text, WhatDoesNotFitEndsInDots) {
+  EXPECT_EQ(fitted("abcdef", 6), "abcdef");
+  EXPECT_EQ(fitted("abcdef", 4), "abc…");
+  EXPECT_EQ(fitted("日本語", 4), "日…");
+  EXPECT_EQ(fitted("abc", 0), "");
+}
+
+TEST(Text, MomentsAreReadAndWrittenTheSame) {
+  EXPECT_EQ(parse_moment("1970-01-01T00:00:01.250Z"), 1250);
+  EXPECT_EQ(parse_moment("2024-02-29T12:00:00Z"), 1709208000000);
+  EXPECT_EQ(format_moment(1709208000001), "2024-02-29T12:00:00.001Z");
+  EXPECT_EQ(parse_moment("2024-02-30T12:00:00Z"), std::nullopt);
+  EXPECT_EQ(parse_moment("2024-02-28"), std::nullopt);
+  EXPECT_EQ(parse_moment("2024-02-28T12:00:00+01:00"), std::nullopt);
+}
+
+TEST(Text, DistancesAreToldInTwoUnitsAtMost) {
+  EXPECT_EQ(relative(0, 500), "now");
+  EXPECT_EQ(relative(0, 3'000), "3s ago");
+  EXPECT_EQ(relative(65'000, 0), "in 1m5s");
+  EXPECT_EQ(relative(59'990, 0), "in 1m");
+  EXPECT_EQ(relative(0, 59'990), "59s ago");
+  EXPECT_EQ(relative(0, 7'200'000), "2h ago");
+  EXPECT_EQ(relative(0, 90'061'000), "1d1h ago");
+}
+
+TEST(Text, NumbersForPeople) {
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(-1234567), "-1,234,567");
+  EXPECT_EQ(counted(1, "item"), "1 item");
+  EXPECT_EQ(counted(2000, "item"), "2,000 items");
+  EXPECT_EQ(byte_size(512), "512 B");
+  EXPECT_EQ(byte_size(1536), "1.5 KiB");
+}
+
+}  // namespace
+}  // namespace reeve::cli

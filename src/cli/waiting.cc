@@ -1,0 +1,216 @@
+#include "cli/waiting.h"
+
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::int64_t look_every = 1000;
+constexpr std::int64_t draw_every = 100;
+// Who gets it at once should see nothing flicker.
+constexpr std::int64_t silence_first = 150;
+
+std::string how_long(const Json& since, std::int64_t now) {
+  const auto moment = parse_moment(since.text());
+  if (!moment || now - *moment < 1000) return "";
+  return fmt::format(" for {}", rough_duration(now - *moment));
+}
+
+// How many stand before this holder; none: it is not in the line (yet).
+std::optional<std::size_t> ahead(const Json& thing, const std::string& holder) {
+  const Json::Array& waiters = thing["waiters"].items();
+  for (std::size_t i = 0; i < waiters.size(); ++i) {
+    if (waiters[i]["holder"].text() == holder) return i;
+  }
+  return std::nullopt;
+}
+
+class View {
+ public:
+  View(Context& context, Client& client, const WaitFor& what)
+      : context_(context),
+        client_(client),
+        what_(what),
+        terminal_(Output::err_is_terminal() && !context.json()),
+        began_(steady_now()) {}
+
+  // Ms until something wants to be done.
+  std::int64_t next() const {
+    const std::int64_t now = steady_now();
+    if (now < began_ + silence_first) return began_ + silence_first - now;
+    return terminal_ ? draw_every : look_every;
+  }
+
+  void turn() {
+    const std::int64_t now = steady_now();
+    if (now < began_ + silence_first) return;
+    if (!looking_ && now >= looked_ + look_every) {
+      looked_ = now;
+      const std::string_view method = what_.kind == "lock" ? "lock.show" : "sem.show";
+      if (what_.kind == "queue") {
+        thing_ = json_of({{"name", fmt::format("{}", fmt::join(what_.names, ", "))}});
+      } else {
+        looking_ =
+            client_.begin(method, json_of({{"name", what_.names[name_]}}), Client::Kind::Question);
+      }
+    }
+    if (looking_) {
+      if (const auto thing = client_.take(*looking_)) {
+        looking_.reset();
+        if (*thing) looked_at(**thing);
+      }
+    }
+    show(now);
+  }
+
+  void clear() {
+    if (terminal_ && drawn_) context_.output.err("\r\x1b[K");
+  }
+
+ private:
+  void looked_at(const Json& thing) {
+    // Of several names, one that is in the way.
+    const bool free = what_.kind == "lock" && thing["state"].text() == "free";
+    if (free && what_.names.size() > 1) {
+      name_ = (name_ + 1) % what_.names.size();
+      looked_ = 0;
+      if (++free_ < what_.names.size()) return;
+    }
+    free_ = 0;
+    thing_ = thing;
+    key_ = fmt::format("{} {} {}",
+                       thing["holder"].text(),
+                       thing["name"].text(),
+                       ahead(thing, what_.holder).value_or(0));
+  }
+
+  std::string sentence(bool with_label) const {
+    if (what_.kind == "queue")
+      return fmt::format("nothing in {}", printable(thing_["name"].text()));
+    return describe_wait(what_.kind, thing_, what_.holder, wall_now(), with_label);
+  }
+
+  void show(std::int64_t now) {
+    if (thing_.is_null()) return;
+    if (!terminal_) {
+      // Once when it begins, and again when the holder or the place has changed.
+      if (key_ == told_ && drawn_) return;
+      told_ = key_;
+      drawn_ = true;
+      context_.output.note(fmt::format("waiting: {}", sentence(true)));
+      return;
+    }
+    drawn_ = true;
+    const std::int64_t waited = now - began_;
+    const double part =
+        what_.limit > 0 ? static_cast<double>(waited) / static_cast<double>(what_.limit) : -1.0;
+    const std::string time =
+        what_.limit > 0
+            ? fmt::format("{} of {}", rough_duration(waited), rough_duration(what_.limit))
+            : rough_duration(waited);
+    const std::string tail = fmt::format(" {} {}", bar(part, waited / draw_every, 12), time);
+    const std::size_t width = std::max<std::size_t>(Output::err_width(), 40);
+    // Room is left for the ^C that the terminal shows.
+    const std::size_t room = width - std::min(width, display_width(tail) + 3);
+    std::string words = sentence(true);
+    if (display_width(words) > room) words = sentence(false);
+    context_.output.err(fmt::format("\r\x1b[K{}{}", fitted(words, room), tail));
+  }
+
+  Context& context_;
+  Client& client_;
+  const WaitFor& what_;
+  bool terminal_;
+  bool drawn_ = false;
+  std::int64_t began_;
+  std::int64_t looked_ = 0;
+  std::size_t name_ = 0;
+  std::size_t free_ = 0;
+  std::optional<Client::Ticket> looking_;
+  Json thing_;
+  std::string key_;
+  std::string told_;
+};
+
+}  // namespace
+
+std::string bar(double part, std::int64_t tick, std::size_t width) {
+  std::string cells = "[";
+  if (part >= 0) {
+    const auto full = static_cast<std::size_t>(std::min(1.0, part) * static_cast<double>(width));
+    for (std::size_t i = 0; i < width; ++i) cells += i < full ? '#' : '.';
+  } else {
+    constexpr std::int64_t block = 3;
+    const auto way = static_cast<std::int64_t>(width) - block;
+    const std::int64_t step = tick % (2 * way);
+    const std::int64_t at = step < way ? step : 2 * way - step;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(width); ++i) {
+      cells += i >= at && i < at + block ? '#' : '.';
+    }
+  }
+  return cells + "]";
+}
+
+std::string describe_wait(std::string_view kind,
+                          const Json& thing,
+                          const std::string& holder,
+                          std::int64_t now,
+                          bool with_label) {
+  const std::string name = printable(thing["name"].text());
+  const auto before = ahead(thing, holder);
+  const std::string place = !before        ? ""
+                            : *before == 0 ? "; you are next"
+                                           : fmt::format("; {} before you", *before);
+  if (kind == "sem") {
+    return fmt::format("{} has {} of {} free{}",
+                       name,
+                       thing["available"].number(),
+                       thing["capacity"].number(),
+                       place);
+  }
+  if (!thing.has("holder")) return fmt::format("{} is free{}", name, place);
+  std::string who = printable(thing["holder"].text());
+  if (with_label && thing.has("label"))
+    who += fmt::format(" ({})", printable(thing["label"].text()));
+  return fmt::format("{} is {} by {}{}{}",
+                     name,
+                     thing["state"].text() == "ending" ? "being taken back, held" : "held",
+                     who,
+                     how_long(thing["acquired_at"], now),
+                     place);
+}
+
+Waited wait_in_sight(Context& context, Client& client, Client::Ticket ticket, const WaitFor& what) {
+  const Signals signals{SIGINT, SIGTERM, SIGHUP};
+  View view(context, client, what);
+  Waited waited;
+  for (;;) {
+    if (auto answer = client.take(ticket)) {
+      view.clear();
+      waited.answer = std::move(*answer);
+      return waited;
+    }
+    std::array<pollfd, 1> others{signals.readable()};
+    client.pump(view.next(), others);
+    if (signals.next()) {
+      if (waited.interrupted) {
+        // Asked twice: the connection's end takes us out of the line.
+        view.clear();
+        waited.answer = std::unexpected(Failure{"CANCELLED", "interrupted"});
+        return waited;
+      }
+      waited.interrupted = true;
+      client.cancel(ticket);
+    }
+    if (!waited.interrupted) view.turn();
+  }
+}
+
+}  // namespace reeve::cli

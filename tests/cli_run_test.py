@@ -1,0 +1,203 @@
+"""`lock run`, `sem run` and `queue work`: commands that run while something is held."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from reeve_testing import REEVE, Home, Terminal, is_alive
+
+
+class LockRun(Home):
+    def file(self, name):
+        return os.path.join(self.base, name)
+
+    def pid_in(self, name):
+        def read():
+            try:
+                with open(self.file(name), encoding="utf-8") as file:
+                    return int(file.read() or 0)
+            except (OSError, ValueError):
+                return 0
+
+        return self.until(read)
+
+    def test_the_code_of_the_command_is_passed_on(self):
+        self.reeve("lock", "run", "a", "--", "true")
+        self.reeve("lock", "run", "a", "--", "sh", "-c", "exit 42", code=42)
+        self.reeve("lock", "run", "a", "--", "sh", "-c", "kill -9 $$", code=137)
+        self.assertIn("not found", self.err("lock", "run", "a", "--", "no-such-command", code=127))
+        self.assertIn("not executable", self.err("lock", "run", "a", "--", "/etc/passwd", code=126))
+        self.assertEqual(self.data("lock", "show", "a")["state"], "free")
+
+    def test_the_command_knows_its_token_and_its_holder(self):
+        script = f'echo "$REEVE_FENCE $REEVE_HOLDER"; {REEVE} lock show a --json; {REEVE} lock check a --token $REEVE_FENCE >&2'
+        lines = self.out("lock", "run", "a", "--label", "why not", "--", "sh", "-c", script).split("\n")
+        token, holder = lines[0].split()
+        shown = json.loads(lines[1])["data"]
+        self.assertEqual((shown["holder"], str(shown["token"])), (holder, token))
+        self.assertEqual(shown["label"], "why not")
+        tokens = self.out("lock", "run", "b", "a", "--", "sh", "-c", "echo $REEVE_FENCE").split()
+        self.assertEqual(len(tokens), 2)
+
+    def test_stdin_and_stdout_are_the_commands(self):
+        self.assertEqual(self.out("lock", "run", "a", "--", "cat", text="hello"), "hello")
+
+    def test_what_is_held_is_not_obtained(self):
+        self.reeve("lock", "acquire", "a", "--holder", "ana")
+        self.reeve("lock", "run", "a", "--", "touch", self.file("ran"), code=6)
+        self.reeve("lock", "run", "a", "--wait", "200ms", "--", "touch", self.file("ran"), code=6)
+        self.assertFalse(os.path.exists(self.file("ran")))
+        runner = self.start("lock", "run", "a", "--wait", "--", "touch", self.file("ran"))
+        self.until(lambda: self.waiting_for("a") == 1)
+        self.reeve("lock", "release", "a", "--holder", "ana")
+        self.assertEqual(runner.wait(timeout=20), 0)
+        self.assertTrue(os.path.exists(self.file("ran")))
+
+    def test_waiting_for_what_one_runs_inside_is_refused(self):
+        inner = [REEVE, "lock", "run", "a", "--wait", "--", "true"]
+        self.assertIn("never", self.err("lock", "run", "a", "--", *inner, code=6))
+
+    def test_signals_reach_the_command(self):
+        script = f'trap "exit 7" TERM; trap "exit 8" INT; echo $$ > {self.file("pid")}; while :; do sleep 0.05; done'
+        for sent, code in ((signal.SIGTERM, 7), (signal.SIGINT, 8)):
+            runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
+            self.pid_in("pid")
+            runner.send_signal(sent)
+            self.assertEqual(runner.wait(timeout=20), code)
+            os.unlink(self.file("pid"))
+        self.assertEqual(self.data("lock", "show", "a")["state"], "free")
+
+    def test_ctrl_c_on_a_terminal_reaches_the_command(self):
+        terminal = Terminal(self, "lock", "run", "a", "--", "sh", "-c",
+                            'trap "exit 8" INT; echo ready; read line; echo got $line; while :; do sleep 0.05; done')
+        self.assertTrue(terminal.until(lambda seen: "ready" in seen))
+        terminal.type("words\n")
+        self.assertTrue(terminal.until(lambda seen: "got words" in seen))
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), 8)
+
+    def test_it_lives_by_heartbeats(self):
+        self.reeve("lock", "run", "a", "--timeout", "300ms", "--", "sleep", "1.2")
+
+    def test_a_lost_lock_ends_the_whole_tree_first(self):
+        script = (
+            f"setsid sh -c 'trap \"\" TERM; echo $$ > {self.file('far')}; while :; do sleep 0.05; done' & "
+            f"echo $$ > {self.file('near')}; wait"
+        )
+        runner = self.start("lock", "run", "a", "--timeout", "900ms", "--", "sh", "-c", script)
+        far, near = self.pid_in("far"), self.pid_in("near")
+        self.reeve("lock", "force-release", "a", "--reason", "test", "--now")
+        _, err = runner.communicate(timeout=30)
+        self.assertEqual(runner.returncode, 125, err)
+        self.assertIn("was lost", err)
+        self.assertFalse(is_alive(near))
+        self.assertFalse(is_alive(far))
+
+    def test_the_lock_is_given_on_only_when_the_command_is_dead(self):
+        script = f'trap "" TERM; echo $$ > {self.file("pid")}; while :; do sleep 0.05; done'
+        runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
+        pid = self.pid_in("pid")
+        runner.kill()  # nobody heartbeats or ends it any more
+        runner.wait()
+        self.reeve("lock", "acquire", "a", "--holder", "bo", code=6)
+        self.assertTrue(is_alive(pid))
+        self.reeve("lock", "acquire", "a", "--holder", "bo", "--wait", "20s")
+        self.assertFalse(is_alive(pid))
+
+    def test_it_goes_on_without_a_daemon_and_with_the_next(self):
+        runner = self.start("lock", "run", "a", "--timeout", "600ms", "--", "sh", "-c", "sleep 1.5; exit 5")
+        self.until(lambda: self.data("lock", "show", "a")["state"] == "held")
+        self.stop_daemon(signal.SIGKILL)
+        _, err = runner.communicate(timeout=30)
+        self.assertEqual(runner.returncode, 5, err)
+        self.assertEqual(self.data("lock", "show", "a")["state"], "free")
+
+
+class QueueWork(Home):
+    def test_items_are_worked_off(self):
+        self.reeve("queue", "push", "q", "-", "--lines", text='plain\n{"a": 1}\n')
+        out = self.out("queue", "work", "q", "--drain", "--exec",
+                       'echo "$REEVE_QUEUE $REEVE_ATTEMPT $(cat)"')
+        self.assertEqual(out.split("\n"), ["q 1 plain", 'q 1 {"a":1}'])
+        self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["completed"], 2)
+
+    def test_a_failure_keeps_the_end_of_stderr(self):
+        self.reeve("queue", "create", "q", "--max-attempts", "1")
+        self.reeve("queue", "push", "q", "x")
+        err = self.err("queue", "work", "q", "--drain", "--exec", "echo no route >&2; exit 3", code=1)
+        self.assertIn("no route", err)
+        dead = self.data("queue", "list", "q", "--state", "dead")["items"][0]
+        self.assertEqual(dead["last_error"], "exit 3: no route")
+        self.reeve("queue", "push", "q", "y")
+        self.reeve("queue", "work", "q", "--once", "--exec", "exit 1", code=1)
+        self.reeve("queue", "work", "q", "--exec", "true", "--concurrency", "0", code=2)
+        self.reeve("queue", "work", "q", code=2)
+
+    def test_an_item_is_kept_while_its_command_runs(self):
+        self.reeve("queue", "create", "q", "--visibility", "300ms")
+        self.reeve("queue", "push", "q", "x")
+        self.reeve("queue", "work", "q", "--once", "--exec", "sleep 1.2")
+        item = self.data("queue", "list", "q")["items"][0]
+        self.assertEqual((item["state"], item["attempts"]), ("completed", 1))
+
+    def test_several_run_at_once(self):
+        self.reeve("queue", "push", "q", "-", "--lines", text="1\n2\n3\n4\n")
+        began = time.monotonic()
+        self.reeve("queue", "work", "q", "--drain", "--concurrency", "4", "--exec", "sleep 1")
+        self.assertLess(time.monotonic() - began, 3)
+
+    def test_a_signal_lets_it_finish_and_a_second_gives_back(self):
+        self.reeve("queue", "push", "q", "x")
+        worker = self.start("queue", "work", "q", "--exec", "sleep 1")
+        self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["processing"] == 1)
+        worker.send_signal(signal.SIGTERM)
+        _, err = worker.communicate(timeout=20)
+        self.assertEqual(worker.returncode, 0, err)
+        self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["completed"], 1)
+
+        self.reeve("queue", "push", "q", "y")
+        worker = self.start("queue", "work", "q", "--exec", "sleep 60")
+        self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["processing"] == 1)
+        worker.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        worker.send_signal(signal.SIGINT)
+        _, err = worker.communicate(timeout=20)
+        self.assertEqual(worker.returncode, 130, err)
+        item = self.data("queue", "list", "q", "--state", "pending")["items"][0]
+        self.assertEqual(item["attempts"], 0)
+
+    def test_an_idle_worker_stops_at_once(self):
+        worker = self.start("queue", "work", "q", "--exec", "true")
+        time.sleep(0.4)
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(timeout=10), 0)
+
+    def test_it_works_on_through_a_killed_daemon(self):
+        worker = self.start("queue", "work", "q", "--exec", "cat >> " + os.path.join(self.base, "done"),
+                            stderr=subprocess.DEVNULL)
+        time.sleep(0.3)
+        for n in range(3):
+            self.reeve("queue", "push", "q", str(n))
+            self.stop_daemon(signal.SIGKILL)
+        self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["completed"] == 3)
+        worker.send_signal(signal.SIGTERM)
+        self.assertEqual(worker.wait(timeout=10), 0)
+        with open(os.path.join(self.base, "done"), encoding="utf-8") as file:
+            self.assertEqual(sorted(file.read()), ["0", "1", "2"])
+
+    def test_the_item_of_a_killed_worker_is_free_when_its_command_is_dead(self):
+        self.reeve("queue", "create", "q", "--visibility", "1h")
+        self.reeve("queue", "push", "q", "x")
+        worker = self.start("queue", "work", "q", "--exec", "sleep 600")
+        self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["processing"] == 1)
+        worker.kill()
+        worker.wait()
+        taken = self.data("queue", "take", "q", "--wait", "20s")
+        self.assertEqual(len(taken["items"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
