@@ -96,7 +96,7 @@ RC_GTEST_PROP(Arguments, AnySpecAndAnyWordsAreAnswered, ()) {
   const auto piece = rc::gen::element<std::string>(
       "<a>", "[b]", "[c...]", "[-d/--dd <x>]", "[-e]", "--f <y>", "<g...>", "[ <h> ]", "[--i-j]");
   const auto pieces = *rc::gen::container<std::vector<std::string>>(piece);
-  std::string spec = *rc::gen::weightedOneOf<std::string>({{1, text}, {1, rc::gen::just("")}});
+  std::string spec = *rc::gen::weightedOneOf<std::string>({{1, text}, {1, rc::gen::just(std::string())}});
   for (const std::string& each : pieces) spec += " " + each;
   const auto arguments = parse_arguments(spec);
   if (!arguments) {

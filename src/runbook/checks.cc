@@ -86,10 +86,11 @@ void check_references(Loading& loading) {
       check_strategy_phase(loading, reference);
     } else if (!may_be_elsewhere(reference.to) &&
                !is_defined(loading, reference.to.kind, reference.to.name)) {
-      loading.mistake(reference.where,
-                      fmt::format("there is no {} `{}`{}", reference.to.kind, reference.to.name,
-                                  hint(reference.to.name,
-                                       names_of_kind(loading, reference.to.kind))));
+      const auto& [kind, name] = reference.to;
+      const std::vector<std::string> valid = names_of_kind(loading, kind);
+      const std::string what = valid.empty() ? fmt::format("; define it as [{}.{}]", kind, name)
+                                             : hint(name, valid);
+      loading.mistake(reference.where, fmt::format("there is no {} `{}`{}", kind, name, what));
     }
   }
   for (const auto& [slot, where] : loading.slots) {
@@ -106,6 +107,7 @@ void check_reachable(Loading& loading) {
     const Pipeline* pipeline = loading.runbook.set.pipelines.find(notes.name);
     if (!pipeline || pipeline->phases.empty()) continue;
     std::set<std::string> reached;
+    bool all_there = true;  // else something else has to be put right first
     std::vector<std::string> ahead = {pipeline->phases.front().name};
     if (!pipeline->on_cancel.empty()) ahead.push_back(pipeline->on_cancel);
     const auto go = [&](const definition::OnFail& where) {
@@ -115,6 +117,7 @@ void check_reachable(Loading& loading) {
       const std::string name = ahead.back();
       ahead.pop_back();
       const Phase* phase = phase_named(*pipeline, name);
+      all_there &= phase != nullptr;
       if (!phase || !reached.insert(name).second) continue;
       if (!phase->next.empty()) {
         ahead.push_back(phase->next);
@@ -128,7 +131,7 @@ void check_reachable(Loading& loading) {
         if (strategy) go(strategy->on_exhaust);
       }
     }
-    for (std::size_t i = 0; i < pipeline->phases.size(); ++i) {
+    for (std::size_t i = 0; i < pipeline->phases.size() && all_there; ++i) {
       const std::string& name = pipeline->phases[i].name;
       if (reached.contains(name) || name.empty()) continue;
       loading.mistake(notes.phases[i],
@@ -167,9 +170,8 @@ void check_owner(Loading& loading,
   if (asked == loading.asked.end()) return;
   for (const Asked& each : asked->second) {
     if (is_known(each.name, known)) continue;
-    loading.mistake(each.where, fmt::format("{} in [{}.{}] as {} uses it",
-                                            unknown_name(each, known), owner.kind, owner.name,
-                                            user));
+    const std::string where = fmt::format("[{}.{}] as {} uses it", owner.kind, owner.name, user);
+    loading.mistake(each.where, unknown_name(each, known, where));
   }
 }
 

@@ -41,7 +41,7 @@ std::string to_text(const Mistake& mistake) {
 
 std::string nearest(std::string_view name, std::span<const std::string> valid) {
   std::string best;
-  std::size_t fewest = std::max<std::size_t>(1, name.size() / 3) + 1;
+  std::size_t fewest = name.size() / 3 + 1;  // up to a third of it may be wrong
   if (name.size() > 100) return best;
   for (const std::string& each : valid) {
     if (each.size() > 100) continue;

@@ -241,7 +241,7 @@ void read_monitor(Section& section, const std::string& name) {
   Monitor monitor;
   monitor.source = section.shell({"source"}, of_source);
   for (const Asked& each : of_source) {
-    section.mistake(each.where, unknown_name(each, {}) + ": a source knows no names");
+    section.mistake(each.where, unknown_name(each, {}, section.label()) + ": a source knows none");
   }
   if (!section.has("source")) {
     section.missing("source", "a command that prints the items to look at");

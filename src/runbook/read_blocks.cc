@@ -87,7 +87,7 @@ void read_queue(Section& section, const std::string& name) {
   definition::Source source;
   source.command = section.shell({"source"}, asked);
   for (const Asked& each : asked) {
-    section.mistake(each.where, unknown_name(each, {}) + ": a source knows no names");
+    section.mistake(each.where, unknown_name(each, {}, section.label()) + ": a source knows none");
   }
   const auto poll = section.duration({"poll"}, Duration{1000});
   if (poll) source.poll = *poll;
@@ -141,7 +141,7 @@ void read_worker(Section& section, const std::string& name) {
   std::vector<Asked> asked;
   worker.wake_on = section.patterns({"wake_on"}, asked);
   for (const Asked& each : asked) {
-    section.mistake(each.where, unknown_name(each, {}) + ": a worker knows no names");
+    section.mistake(each.where, unknown_name(each, {}, section.label()) + ": a worker knows none");
   }
   section.loading().runbook.set.workers.set(name, worker);
 }
@@ -153,9 +153,10 @@ namespace {
 void read_schedule(Section& section, cron::Definition& definition) {
   const auto expression = section.text({"schedule"});
   const auto interval = section.duration({"interval"}, std::chrono::seconds{1});
-  if (section.has("schedule") == section.has("interval")) {
-    section.missing("schedule", section.has("schedule") ? "or `interval`, not both"
-                                                        : "when it runs, or `interval`: how often");
+  if (section.has("schedule") && section.has("interval")) {
+    section.expected(*section.find({"interval"}), "interval", "either this or `schedule`");
+  } else if (!section.has("schedule") && !section.has("interval")) {
+    section.missing("schedule", "when it runs; or `interval`: how often");
   }
   if (interval) definition.schedule = cron::Interval{*interval};
   if (!expression) return;
@@ -168,7 +169,7 @@ void read_schedule(Section& section, cron::Definition& definition) {
   }
 }
 
-void read_cron_run(Section& section, const std::string& name, cron::Definition& definition) {
+void read_cron_run(Section& section, cron::Definition& definition) {
   const std::vector<std::string> known = {"name", "project"};
   std::vector<Asked> asked;
   const Value* run = section.find({"run"});
@@ -180,7 +181,7 @@ void read_cron_run(Section& section, const std::string& name, cron::Definition& 
     definition.run = cron::RunShell{section.shell_of(*run, "run", asked), std::nullopt};
   } else if (auto inner = section.section({"run"})) {
     if (inner->has("pipeline") == inner->has("monitors")) {
-      inner->expected(*run, "run", "one of `pipeline` and `monitors`");
+      section.expected(*run, "run", "exactly one of `pipeline` and `monitors`");
     }
     if (inner->has("monitors")) {
       cron::RunMonitors monitors;
@@ -207,8 +208,7 @@ void read_cron_run(Section& section, const std::string& name, cron::Definition& 
   }
   for (const Asked& each : asked) {
     if (is_known(each.name, known)) continue;
-    section.mistake(each.where,
-                    fmt::format("{} for cron {}", unknown_name(each, known), name));
+    section.mistake(each.where, unknown_name(each, known, section.label()));
   }
 }
 
@@ -236,7 +236,7 @@ void read_cron(Section& section, const std::string& name) {
     definition.catch_up = static_cast<cron::CatchUp>(*word);
   }
   if (const auto window = section.duration({"window"})) definition.window = *window;
-  read_cron_run(section, name, definition);
+  read_cron_run(section, definition);
   loading.runbook.set.crons.set(name, std::move(definition));
 }
 

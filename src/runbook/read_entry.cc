@@ -77,8 +77,7 @@ void read_command(Section& section, const std::string& name) {
   for (const Asked& each : asked) {
     const bool from_here = each.name.find('.') != std::string::npos;
     if (!from_here && is_known(each.name, known)) continue;
-    section.mistake(each.where,
-                    fmt::format("{} in {}", unknown_name(each, known), section.label()));
+    section.mistake(each.where, unknown_name(each, known, section.label()));
   }
   section.loading().runbook.commands.emplace(name, std::move(command));
 }
@@ -103,8 +102,7 @@ void read_events(Section& section) {
     const std::vector<std::string> known = {"id", "noun", "verb", "phase"};
     for (const Asked& each : asked) {
       if (custom || is_known(each.name, known)) continue;
-      section.mistake(each.where,
-                      fmt::format("{} for the event {}", unknown_name(each, known), member.key));
+      section.mistake(each.where, unknown_name(each, known, "the hook of " + member.key));
     }
     set.hooks.push_back({member.key, text});
   }
@@ -118,7 +116,7 @@ void read_notify(Section& section) {
   notifications.command = section.shell({"command"}, asked);
   for (const Asked& each : asked) {
     section.mistake(each.where,
-                    unknown_name(each, {}) + ": a notification gets its event as JSON on stdin");
+                    unknown_name(each, {}, section.label()) + ": a notification gets its event as JSON on stdin");
   }
   const auto desktop = section.yes_or_no({"desktop"});
   loading.runbook.desktop = desktop.value_or(!section.has("command"));

@@ -372,8 +372,7 @@ class PipelineReader {
   void complain(const std::vector<Asked>& asked, const std::vector<std::string>& known) {
     for (const Asked& each : asked) {
       if (is_known(each.name, known)) continue;
-      section_.mistake(each.where,
-                       fmt::format("{} in {}", unknown_name(each, known), section_.label()));
+      section_.mistake(each.where, unknown_name(each, known, section_.label()));
     }
   }
 

@@ -321,13 +321,15 @@ bool is_known(std::string_view name, const std::vector<std::string>& known) {
          std::ranges::find(known, std::string(name.substr(0, dot)) + ".*") != known.end();
 }
 
-std::string unknown_name(const Asked& asked, const std::vector<std::string>& known) {
+std::string unknown_name(const Asked& asked,
+                         const std::vector<std::string>& known,
+                         std::string_view where) {
   std::vector<std::string> braced;
   for (const std::string& name : known) {
     if (!name.ends_with(".*")) braced.push_back("{" + name + "}");
   }
   const std::string name = "{" + asked.name + "}";
-  return fmt::format("unknown name {}{}", name, hint(name, braced));
+  return fmt::format("unknown name {} in {}{}", name, where, hint(name, braced));
 }
 
 definition::OnFail on_fail_of(const std::string& text) {

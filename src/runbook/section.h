@@ -124,8 +124,10 @@ class Section {
   std::vector<std::string> known_;  // in the order they were asked for
 };
 
-// "; did you mean", for {name}s.
-std::string unknown_name(const Asked& asked, const std::vector<std::string>& known);
+// "unknown name {bgu} in [pipeline.fix]; did you mean `{bug}`?"
+std::string unknown_name(const Asked& asked,
+                         const std::vector<std::string>& known,
+                         std::string_view where);
 
 // Whether {a.b} is among the known names or a member of one.
 bool is_known(std::string_view name, const std::vector<std::string>& known);
