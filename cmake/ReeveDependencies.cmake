@@ -10,6 +10,8 @@ mark_as_advanced(REEVE_XXHASH_INCLUDE)
 find_path(REEVE_ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(REEVE_ZSTD_LIBRARY libzstd.a REQUIRED)
 mark_as_advanced(REEVE_ZSTD_INCLUDE REEVE_ZSTD_LIBRARY)
+find_path(REEVE_TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
+mark_as_advanced(REEVE_TOMLPLUSPLUS_INCLUDE)
 if(REEVE_BENCH)
   find_package(benchmark REQUIRED)
 endif()
@@ -27,3 +29,9 @@ target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)
 add_library(zstd INTERFACE)
 target_include_directories(zstd SYSTEM INTERFACE ${REEVE_ZSTD_INCLUDE})
 target_link_libraries(zstd INTERFACE ${REEVE_ZSTD_LIBRARY})
+
+# Its headers alone: the one file that reads TOML compiles them in, and nobody links a library.
+add_library(tomlplusplus INTERFACE)
+target_include_directories(tomlplusplus SYSTEM INTERFACE ${REEVE_TOMLPLUSPLUS_INCLUDE})
+target_compile_definitions(tomlplusplus INTERFACE
+  TOML_HEADER_ONLY=1 TOML_EXCEPTIONS=0 TOML_ENABLE_FORMATTERS=0)

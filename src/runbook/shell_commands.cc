@@ -1,0 +1,320 @@
+#include "runbook/shell_scan.h"
+
+#include <algorithm>
+#include <array>
+
+// Lists of commands: what separates them, which word of one is its name, and where the parentheses
+// of a `case` and the bodies of here-documents end.
+namespace reeve::runbook::shell {
+
+struct Scanner::List {
+  Command command;
+  std::vector<Case> cases;
+  std::vector<HereDocument> awaited;  // their bodies begin after the next newline
+  bool target = false;                // the next word is that of a redirection
+  bool names_loop = false;            // `for`, `select`, `function`: a name comes next
+  bool after_loop = false;            // `for NAME`: the words after `in` are words
+};
+
+namespace {
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+}  // namespace
+
+void Scanner::run() {
+  commands(Until::End);
+  judge_assignments();
+}
+
+void Scanner::commands(Until until) {
+  List list;
+  const auto in_pattern = [&] {
+    return !list.cases.empty() && list.cases.back() == Case::Pattern;
+  };
+  while (more()) {
+    const char letter = here();
+    if (letter == ' ' || letter == '\t') {
+      ++at_;
+    } else if (starts("\\\n")) {
+      at_ += 2;
+    } else if (letter == '\n') {
+      ++at_;
+      end_command(list);
+      read_here_documents(list);
+    } else if (letter == '#') {
+      while (more() && here() != '\n') ++at_;
+    } else if (letter == ';' || letter == '|' || (letter == '&' && !starts("&>"))) {
+      const bool ends_clause = starts(";;") || starts(";&");
+      while (more() && std::string_view(";&|").find(here()) != std::string_view::npos) {
+        if (starts("&>")) break;
+        ++at_;
+      }
+      if (in_pattern()) continue;
+      end_command(list);
+      if (ends_clause && !list.cases.empty()) list.cases.back() = Case::Pattern;
+    } else if (letter == ')') {
+      if (in_pattern()) {
+        list.cases.back() = Case::Body;
+        list.command = {};
+        ++at_;
+        continue;
+      }
+      if (until == Until::Parenthesis) break;
+      end_command(list);
+      ++at_;
+    } else if (letter == '(') {
+      if (in_pattern()) {
+        ++at_;
+      } else if (starts("((") && (list.command.at_start || list.names_loop) &&
+                 is_arithmetic(at_ + 2)) {
+        at_ += 2;
+        arithmetic("))");
+        list.names_loop = false;
+        list.command.at_start = false;
+      } else if (starts("()") || !list.command.at_start) {
+        ++at_;  // NAME (): what follows is its body
+        while (more() && (here() == ' ' || here() == '\t')) ++at_;
+        if (here() == ')') ++at_;
+        list.command = {};
+      } else if (++depth_; depth_ < 100) {
+        ++at_;
+        commands(Until::Parenthesis);
+        if (more()) ++at_;
+        --depth_;
+        list.command.at_start = false;
+      } else {
+        mistake(at_, "nested too deeply");
+        at_ = end_;
+        --depth_;
+      }
+    } else if ((letter == '<' || letter == '>' || starts("&>")) && !starts("<(") && !starts(">(")) {
+      redirection(list);
+    } else {
+      const bool may_assign =
+          list.command.at_start || is_one_of(list.command.name, {"declare", "typeset", "local",
+                                                                 "export", "readonly", "alias"});
+      const std::size_t before = at_;
+      const Word next = word(may_assign && !list.target);
+      if (at_ == before) ++at_;
+      handle(list, next);
+    }
+  }
+  end_command(list);
+  if (!list.awaited.empty() && more()) read_here_documents(list);
+}
+
+// ── Redirections ──
+
+void Scanner::redirection(List& list) {
+  if (starts("<<") && !starts("<<<")) {
+    here_document_operator(list);
+    return;
+  }
+  while (more() && std::string_view("<>&|").find(here()) != std::string_view::npos &&
+         !((starts("<(") || starts(">(")))) {
+    ++at_;
+  }
+  list.target = true;
+}
+
+void Scanner::here_document_operator(List& list) {
+  at_ += 2;
+  HereDocument document;
+  if (here() == '-') {
+    document.strips_tabs = true;
+    ++at_;
+  }
+  while (more() && (here() == ' ' || here() == '\t')) ++at_;
+  const std::size_t holes_before = holes.size();
+  const Word delimiter = word(false);
+  document.delimiter = delimiter.literal;
+  const std::string_view raw = text_.substr(delimiter.begin, delimiter.end - delimiter.begin);
+  document.quoted = raw.find_first_of("'\"\\") != std::string_view::npos;
+  if (holes.size() > holes_before) {
+    mistake(delimiter.begin, "a placeholder cannot be the end mark of a here-document");
+  }
+  list.awaited.push_back(std::move(document));
+}
+
+void Scanner::read_here_documents(List& list) {
+  for (const HereDocument& document : list.awaited) {
+    const std::size_t begin = at_;
+    std::size_t line = at_;
+    std::size_t body_end = end_;
+    std::size_t after = end_;
+    bool joined = false;  // to the line before, by a backslash
+    while (line < end_) {
+      const std::size_t newline = std::min(text_.find('\n', line), end_);
+      std::string_view content = text_.substr(line, newline - line);
+      std::string_view compared = content;
+      while (document.strips_tabs && compared.starts_with('\t')) compared.remove_prefix(1);
+      if (!joined && compared == document.delimiter) {
+        body_end = line;
+        after = std::min(end_, newline + 1);
+        break;
+      }
+      std::size_t slashes = 0;
+      while (content.ends_with('\\')) {
+        content.remove_suffix(1);
+        ++slashes;
+      }
+      joined = !document.quoted && slashes % 2 == 1;
+      line = newline + 1;
+    }
+    if (!document.quoted) {
+      here_document_body(body_end);
+    } else {
+      // What stands there is taken as it stands; a reference would be, too.
+      for (at_ = begin; at_ < body_end;) {
+        if (starts("#{") || starts("${")) leave_alone_hash_brace();
+        const std::size_t before = holes.size();
+        if (here() == '{' && take_hole(Quotes::HereDocument)) {
+          if (holes.size() == before) continue;
+          mistake(holes.back().offset,
+                  "{" + holes.back().name + "} stands in a here-document whose end mark is "
+                  "quoted: nothing is filled in there; write <<" + document.delimiter +
+                  " without quotes");
+        } else {
+          ++at_;
+        }
+      }
+    }
+    at_ = std::max(at_, after);
+  }
+  list.awaited.clear();
+}
+
+// ── Commands ──
+
+void Scanner::end_command(List& list) {
+  if (!list.command.at_start) judge(list.command);
+  list.command = {};
+  list.target = false;
+  list.names_loop = false;
+  list.after_loop = false;
+}
+
+void Scanner::handle(List& list, const Word& word) {
+  if (list.target) {
+    list.target = false;
+    return;
+  }
+  if (!list.cases.empty()) {
+    Case& state = list.cases.back();
+    if (state == Case::Subject) {
+      state = Case::In;
+      return;
+    }
+    if (state == Case::In) {
+      state = Case::Pattern;
+      return;
+    }
+    if (state == Case::Pattern) {
+      if (word.plain && word.literal == "esac") {
+        list.cases.pop_back();
+        list.command = {};
+        list.command.at_start = false;
+      }
+      return;
+    }
+  }
+  if (list.names_loop) {
+    if (word.has_holes()) refuse(word, "as the name of a variable or function");
+    list.names_loop = false;
+    list.command.at_start = !list.after_loop;
+    return;
+  }
+  if (!list.command.at_start) {
+    list.command.words.push_back(word);
+    return;
+  }
+  if (keyword(list, word)) return;
+  if (word.assigns) {
+    note_assignment(word);
+    return;
+  }
+  command_name(list, word);
+}
+
+// Whether the word at the beginning of a command is one of the shell's own.
+bool Scanner::keyword(List& list, const Word& word) {
+  if (!word.plain || list.command.after_prefix) return false;
+  const std::string& text = word.literal;
+  if (is_one_of(text, {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time",
+                       "coproc"})) {
+    return true;
+  }
+  if (is_one_of(text, {"fi", "done", "}"})) {
+    list.command = {};
+    list.command.at_start = false;
+  } else if (text == "for" || text == "select" || text == "function") {
+    list.names_loop = true;
+    list.after_loop = text != "function";
+  } else if (text == "case") {
+    list.cases.push_back(Case::Subject);
+  } else if (text == "esac" && !list.cases.empty()) {
+    list.cases.pop_back();
+    list.command.at_start = false;
+  } else if (text == "[[") {
+    condition();
+    list.command.at_start = false;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+void Scanner::command_name(List& list, const Word& word) {
+  Command& command = list.command;
+  if (command.after_prefix && word.literal.starts_with('-')) return;
+  command.after_prefix = is_one_of(word.literal, {"command", "builtin", "exec"});
+  if (word.has_holes() && word.literal.find('/') == std::string::npos) {
+    refuse(word, "as the name of a command; name it yourself, or say where it lies, as in ./bin/");
+  }
+  if (command.after_prefix) return;
+  command.name = word.literal;
+  command.at_start = false;
+}
+
+// [[ ... ]]
+void Scanner::condition() {
+  Word last;
+  bool number_next = false;
+  bool name_next = false;
+  bool regex_next = false;
+  while (more()) {
+    const char letter = here();
+    if (letter == ' ' || letter == '\t' || letter == '\n') {
+      ++at_;
+      continue;
+    }
+    if (starts("\\\n")) {
+      at_ += 2;
+      continue;
+    }
+    const bool is_operator = letter == '(' || letter == ')' || letter == '<' || letter == '>' ||
+                             letter == '&' || letter == '|' || letter == ';';
+    if (is_operator && !(regex_next && letter == '(')) {
+      if (letter == ';') return;
+      ++at_;
+      last = {};
+      continue;
+    }
+    const std::size_t before = at_;
+    const Word next = word(false, true, regex_next);
+    if (at_ == before) ++at_;
+    if (next.plain && next.literal == "]]") return;
+    if (number_next) need_integer(next);
+    if (name_next && next.has_holes()) refuse(next, "as the name of a variable");
+    number_next = next.plain && is_one_of(next.literal, {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"});
+    if (number_next) need_integer(last);
+    name_next = next.plain && is_one_of(next.literal, {"-v", "-R"});
+    regex_next = next.plain && next.literal == "=~";
+    last = next;
+  }
+}
+
+}  // namespace reeve::runbook::shell

@@ -1,0 +1,481 @@
+#include "runbook/shell_scan.h"
+
+#include <algorithm>
+#include <utility>
+
+// Quotes, expansions and the words made of them. Commands: shell_commands.cc.
+namespace reeve::runbook::shell {
+namespace {
+
+constexpr int deepest = 100;
+
+bool begins_name(char letter) { return (letter >= 'a' && letter <= 'z') || letter == '_'; }
+
+bool continues_name(char letter) {
+  return begins_name(letter) || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9');
+}
+
+bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
+
+bool ends_word(char letter) {
+  return is_blank(letter) || letter == '\n' || letter == ';' || letter == '&' || letter == '|' ||
+         letter == '(' || letter == ')' || letter == '<' || letter == '>';
+}
+
+struct Braces {
+  std::string_view name;
+  bool twice = false;
+  std::size_t length = 0;
+};
+
+// What core/interpolate takes for a placeholder, or for one that is printed.
+std::optional<Braces> braces_at(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '{') return std::nullopt;
+  const bool twice = text.substr(at).starts_with("{{");
+  const std::size_t begin = at + (twice ? 2 : 1);
+  std::size_t end = begin;
+  while (end < text.size() && begins_name(text[end])) {
+    while (end < text.size() && continues_name(text[end])) ++end;
+    if (end + 1 >= text.size() || text[end] != '.' || !begins_name(text[end + 1])) break;
+    ++end;
+  }
+  if (end == begin || !text.substr(end).starts_with(twice ? "}}" : "}")) return std::nullopt;
+  return Braces{text.substr(begin, end - begin), twice, end - at + (twice ? 2U : 1U)};
+}
+
+}  // namespace
+
+void Scanner::mistake(std::size_t offset, std::string message) {
+  mistakes.push_back({offset, std::move(message)});
+}
+
+// ── Placeholders ──
+
+bool Scanner::take_hole(Quotes quotes) {
+  const auto braces = braces_at(text_.substr(0, end_), at_);
+  if (!braces) return false;
+  if (at_ < left_alone_until_) return false;
+  const std::size_t offset = std::exchange(at_, at_ + braces->length);
+  if (braces->twice) {
+    edits.push_back({offset, braces->length, "{" + std::string(braces->name) + "}"});
+    return true;
+  }
+  const std::string name(braces->name);
+  const std::string bare = "${" + variable_name(name) + "}";
+  std::string text;
+  switch (quotes) {
+    case Quotes::None:
+      text = "\"" + bare + "\"";
+      break;
+    case Quotes::Single:
+      text = "'\"" + bare + "\"'";
+      break;
+    case Quotes::Ansi:
+      text = "'\"" + bare + "\"$'";
+      break;
+    case Quotes::Double:
+    case Quotes::Arithmetic:
+    case Quotes::HereDocument:
+      text = bare;
+      break;
+  }
+  edits.push_back({offset, braces->length, std::move(text)});
+  holes.push_back({name, offset, integers_ > 0});
+  return true;
+}
+
+// A backslash and the letter it protects. Before a placeholder it would protect our `$` or quote.
+void Scanner::take_backslash(Quotes quotes) {
+  const std::size_t next = at_ + 1;
+  const auto braces = next < end_ ? braces_at(text_.substr(0, end_), next) : std::nullopt;
+  if (braces && next >= left_alone_until_) {
+    mistake(at_,
+            "a backslash before {" + std::string(braces->name) +
+                "} cannot be kept: write {{" + std::string(braces->name) +
+                "}} for the text itself, or put the backslash in quotes of its own");
+  }
+  at_ = std::min(end_, at_ + 2);
+  // \cX takes one letter more.
+  if (quotes == Quotes::Ansi && text_[next < end_ ? next : at_ - 1] == 'c' && more()) {
+    if (at_ >= left_alone_until_ && braces_at(text_.substr(0, end_), at_)) {
+      mistake(at_, "a placeholder cannot stand after \\c");
+    }
+    ++at_;
+  }
+}
+
+// `#{...}` belongs to others (tmux, for one), with all that is in it.
+void Scanner::leave_alone_hash_brace() {
+  int open = 0;
+  for (std::size_t i = at_ + 1; i < end_; ++i) {
+    if (text_[i] == '{') ++open;
+    if (text_[i] == '}' && --open == 0) {
+      left_alone_until_ = std::max(left_alone_until_, i + 1);
+      return;
+    }
+  }
+  left_alone_until_ = std::max(left_alone_until_, at_ + 2);
+}
+
+// ── Quotes ──
+
+void Scanner::single_quoted(Word* word) {
+  ++at_;
+  while (more() && here() != '\'') {
+    if (starts("#{")) leave_alone_hash_brace();
+    if (here() == '{') {
+      const std::size_t before = holes.size();
+      if (take_hole(Quotes::Single)) {
+        if (integers_ > 0 && holes.size() > before) {
+          mistake(holes.back().offset, "a placeholder cannot stand between single quotes here");
+        }
+        continue;
+      }
+    }
+    if (word) word->literal += here();
+    ++at_;
+  }
+  if (more()) ++at_;
+}
+
+void Scanner::ansi_quoted() {
+  at_ += 2;
+  while (more() && here() != '\'') {
+    if (here() == '\\') {
+      take_backslash(Quotes::Ansi);
+      continue;
+    }
+    if (starts("#{")) leave_alone_hash_brace();
+    if (here() == '{' && take_hole(Quotes::Ansi)) continue;
+    ++at_;
+  }
+  if (more()) ++at_;
+}
+
+void Scanner::double_quoted(Word* word) {
+  ++at_;
+  while (more() && here() != '"') {
+    if (here() == '\\') {
+      take_backslash(Quotes::Double);
+    } else if (here() == '$') {
+      dollar(Quotes::Double, word);
+    } else if (here() == '`') {
+      if (word) word->plain = false;
+      backticks(true);
+    } else {
+      if (starts("#{")) leave_alone_hash_brace();
+      if (here() == '{' && take_hole(Quotes::Double)) continue;
+      if (word) word->literal += here();
+      ++at_;
+    }
+  }
+  if (more()) ++at_;
+}
+
+// Between backticks a backslash is taken off first ($, `, \, and " between double quotes), then
+// the rest is read as a program of its own. If that has placeholders the whole is written anew.
+void Scanner::backticks(bool in_double_quotes) {
+  const std::size_t begin = at_++;
+  std::string inner;
+  std::vector<std::size_t> offsets;
+  bool clean = true;
+  while (more() && here() != '`') {
+    const char next = at_ + 1 < end_ ? text_[at_ + 1] : '\0';
+    const bool taken_off = here() == '\\' && (next == '$' || next == '`' || next == '\\' ||
+                                              (next == '"' && in_double_quotes));
+    if (taken_off) ++at_;
+    clean &= at_ >= left_alone_until_;
+    inner += here();
+    offsets.push_back(at_++);
+  }
+  const bool closed = more();
+  if (closed) ++at_;
+  if (!clean || depth_ >= deepest) return;
+
+  Scanner scanner(inner);
+  scanner.depth_ = depth_ + 1;
+  scanner.integers_ = integers_;
+  scanner.run();
+  const auto outer = [&](std::size_t offset) {
+    return offset < offsets.size() ? offsets[offset] : begin;
+  };
+  for (ShellMistake& each : scanner.mistakes) mistake(outer(each.offset), std::move(each.message));
+  if (scanner.edits.empty()) return;
+  for (Hole& hole : scanner.holes) {
+    hole.offset = outer(hole.offset);
+    holes.push_back(std::move(hole));
+  }
+  std::string program;
+  std::size_t done = 0;
+  for (const Edit& edit : scanner.edits) {
+    program += inner.substr(done, edit.offset - done) + edit.text;
+    done = edit.offset + edit.length;
+  }
+  program += inner.substr(done);
+  std::string text = "`";
+  for (const char letter : program) {
+    if (letter == '\\' || letter == '`') text += '\\';
+    text += letter;
+  }
+  if (closed) text += '`';
+  edits.push_back({begin, at_ - begin, std::move(text)});
+}
+
+// ── Expansions ──
+
+void Scanner::dollar(Quotes quotes, Word* word) {
+  if (word) word->plain = false;
+  if (depth_ >= deepest) {
+    mistake(at_, "nested too deeply");
+    at_ = end_;
+    return;
+  }
+  ++depth_;
+  if (starts("$((") && is_arithmetic(at_ + 3)) {
+    at_ += 3;
+    arithmetic("))");
+  } else if (starts("$(")) {
+    at_ += 2;
+    commands(Until::Parenthesis);
+    if (more()) ++at_;
+  } else if (starts("$[")) {
+    at_ += 2;
+    arithmetic("]");
+  } else if (starts("${")) {
+    parameter(quotes != Quotes::None);
+  } else if (starts("$'") && quotes == Quotes::None) {
+    ansi_quoted();
+  } else if (starts("$\"") && quotes == Quotes::None) {
+    ++at_;
+    double_quoted(word);
+  } else {
+    ++at_;
+  }
+  --depth_;
+}
+
+// ${...}: left alone, whatever is in it, up to its own end.
+void Scanner::parameter(bool in_double_quotes) {
+  const std::size_t left_alone = std::exchange(left_alone_until_, end_);
+  at_ += 2;
+  while (more() && (here() == '!' || here() == '#' || continues_name(here()))) ++at_;
+  const bool removes = std::string_view("#%/^,").find(here()) != std::string_view::npos;
+  while (more() && here() != '}') {
+    if (here() == '\\') {
+      at_ = std::min(end_, at_ + 2);
+    } else if (here() == '\'' && (!in_double_quotes || removes)) {
+      single_quoted(nullptr);
+    } else if (here() == '"') {
+      double_quoted(nullptr);
+    } else if (here() == '`') {
+      backticks(in_double_quotes);
+    } else if (here() == '$') {
+      dollar(in_double_quotes ? Quotes::Double : Quotes::None, nullptr);
+    } else {
+      ++at_;
+    }
+  }
+  if (more()) ++at_;
+  left_alone_until_ = std::max(left_alone, at_);
+}
+
+// Whether what begins with `((` before `after` also ends with `))`.
+bool Scanner::is_arithmetic(std::size_t after) const {
+  int open = 2;
+  char quote = '\0';
+  for (std::size_t i = after; i < end_; ++i) {
+    const char letter = text_[i];
+    if (letter == '\\' && quote != '\'') {
+      ++i;
+    } else if (quote != '\0') {
+      if (letter == quote) quote = '\0';
+    } else if (letter == '"' || letter == '\'') {
+      quote = letter;
+    } else if (letter == '(') {
+      ++open;
+    } else if (letter == ')' && --open == 1) {
+      return i + 1 < end_ && text_[i + 1] == ')';
+    }
+  }
+  return false;
+}
+
+void Scanner::arithmetic(std::string_view closing) {
+  ++integers_;
+  int open = 0;
+  while (more()) {
+    if (open == 0 && starts(closing)) break;
+    const char letter = here();
+    if (letter == '(' || letter == '[') ++open;
+    if (letter == ')' || letter == ']') --open;
+    if (letter == '\\') {
+      take_backslash(Quotes::Arithmetic);
+    } else if (letter == '\'') {
+      single_quoted(nullptr);
+    } else if (letter == '"') {
+      double_quoted(nullptr);
+    } else if (letter == '`') {
+      backticks(false);
+    } else if (letter == '$') {
+      dollar(Quotes::Arithmetic, nullptr);
+    } else if (letter != '{' || !take_hole(Quotes::Arithmetic)) {
+      ++at_;
+    }
+  }
+  at_ = std::min(end_, at_ + closing.size());
+  --integers_;
+}
+
+// As between double quotes, but that a double quote is a letter like any other.
+void Scanner::here_document_body(std::size_t end) {
+  const std::size_t outer_end = std::exchange(end_, end);
+  while (more()) {
+    if (here() == '\\') {
+      take_backslash(Quotes::HereDocument);
+    } else if (here() == '$') {
+      dollar(Quotes::HereDocument, nullptr);
+    } else if (here() == '`') {
+      backticks(true);
+    } else {
+      if (starts("#{")) leave_alone_hash_brace();
+      if (here() != '{' || !take_hole(Quotes::HereDocument)) ++at_;
+    }
+  }
+  end_ = outer_end;
+}
+
+// ── Words ──
+
+Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
+  Word word;
+  word.begin = at_;
+  word.holes_from = holes.size();
+  if (may_assign) find_assignment(word);
+  const std::size_t index_end = word.assigns ? word.equals : word.begin;
+  int open = 0;  // parentheses of a regular expression
+  bool first = true;
+  while (more()) {
+    const char letter = here();
+    const std::size_t before = at_;
+    // NAME[index]=: an index is calculated.
+    const bool in_index = at_ < index_end;
+    const bool substitutes = starts("<(") || starts(">(");
+    if (regex && (letter == '(' || letter == ')' || letter == '|')) {
+      if (letter == ')' && open == 0) break;
+      open += letter == '(' ? 1 : letter == ')' ? -1 : 0;
+      ++at_;
+    } else if (regex && open > 0 && is_blank(letter)) {
+      ++at_;
+    } else if (letter == '(' && at_ > word.begin && !in_index &&
+               std::string_view("?*+@!").find(text_[at_ - 1]) != std::string_view::npos) {
+      word.plain = false;
+      extended_glob();
+    } else if (letter == '(' && word.assigns && at_ == word.equals + 1) {
+      word.compound = true;
+      word.plain = false;
+      compound_assignment();
+    } else if (substitutes && !in_condition && depth_ < deepest) {
+      word.plain = false;
+      ++depth_;
+      at_ += 2;
+      commands(Until::Parenthesis);
+      if (more()) ++at_;
+      --depth_;
+    } else if (ends_word(letter) && !in_index) {
+      break;
+    } else if (letter == '\\') {
+      word.plain = false;
+      if (at_ + 1 < end_ && text_[at_ + 1] != '\n') word.literal += text_[at_ + 1];
+      take_backslash(Quotes::None);
+    } else if (letter == '\'') {
+      word.plain = false;
+      single_quoted(&word);
+    } else if (letter == '"') {
+      word.plain = false;
+      double_quoted(&word);
+    } else if (letter == '`') {
+      word.plain = false;
+      backticks(false);
+    } else if (letter == '$') {
+      dollar(in_index ? Quotes::Arithmetic : Quotes::None, &word);
+    } else {
+      if (starts("#{")) leave_alone_hash_brace();
+      if (in_index) ++integers_;
+      const bool taken = here() == '{' && take_hole(in_index ? Quotes::Arithmetic : Quotes::None);
+      if (in_index) --integers_;
+      if (taken) {
+        word.plain = false;
+      } else {
+        word.literal += letter;
+        ++at_;
+      }
+    }
+    if (first) {
+      word.hole_first = holes.size() > word.holes_from && holes[word.holes_from].offset <= before + 1;
+      word.hole_only = word.hole_first;
+    } else {
+      word.hole_only = false;
+    }
+    first = false;
+  }
+  word.end = at_;
+  word.holes_to = holes.size();
+  return word;
+}
+
+// NAME= NAME+= NAME[...]= at the beginning of a word; or [...]= within an array.
+void Scanner::find_assignment(Word& word) {
+  std::size_t i = at_;
+  const auto letter = [&] { return i < end_ ? text_[i] : '\0'; };
+  if (letter() >= '0' && letter() <= '9') return;
+  while (continues_name(letter())) ++i;
+  const std::string name(text_.substr(at_, i - at_));
+  if (letter() == '[') {
+    int open = 0;
+    for (; i < end_ && letter() != '\n'; ++i) {
+      if (letter() == '[') ++open;
+      if (letter() == ']' && --open == 0) break;
+    }
+    if (letter() != ']') return;
+    ++i;
+  } else if (name.empty()) {
+    return;
+  }
+  if (letter() == '+') ++i;
+  if (letter() != '=') return;
+  word.assigns = name;
+  word.equals = i;
+}
+
+void Scanner::extended_glob() {
+  ++at_;
+  while (more() && here() != ')') {
+    if (here() == '|' || is_blank(here()) || here() == '\n') {
+      ++at_;
+      continue;
+    }
+    const std::size_t before = at_;
+    word(false);
+    if (at_ == before) ++at_;
+  }
+  if (more()) ++at_;
+}
+
+void Scanner::compound_assignment() {
+  ++at_;
+  while (more() && here() != ')') {
+    if (is_blank(here()) || here() == '\n') {
+      ++at_;
+    } else if (here() == '#') {
+      while (more() && here() != '\n') ++at_;
+    } else {
+      const std::size_t before = at_;
+      word(here() == '[');
+      if (at_ == before) ++at_;
+    }
+  }
+  if (more()) ++at_;
+}
+
+}  // namespace reeve::runbook::shell

@@ -1,0 +1,269 @@
+#include "runbook/shell_text.h"
+
+#include "runbook/bash_testing.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+namespace reeve::runbook {
+namespace {
+
+std::string shown(std::string_view source) {
+  std::string program = shell_text(source).program;
+  if (program.starts_with(": \"")) program.erase(0, program.find("; ") + 2);
+  return program;
+}
+
+std::vector<std::string> mistakes_of(std::string_view source) {
+  std::vector<std::string> all;
+  for (const ShellMistake& each : shell_text(source).mistakes) {
+    all.push_back(std::to_string(each.offset) + ": " + each.message);
+  }
+  return all;
+}
+
+bool needs_integer(std::string_view source) {
+  const ShellText text = shell_text(source);
+  EXPECT_TRUE(text.mistakes.empty()) << source << ": " << text.mistakes[0].message;
+  return text.holes.size() == 1 && text.holes[0].integer;
+}
+
+TEST(ShellText, APlaceholderIsFittedToTheQuotesAroundIt) {
+  EXPECT_EQ(shown("echo {bug}"), R"(echo "${REEVE_V_bug}")");
+  EXPECT_EQ(shown("echo \"no. {bug}!\""), R"(echo "no. ${REEVE_V_bug}!")");
+  EXPECT_EQ(shown("echo 'no. {bug}!'"), R"(echo 'no. '"${REEVE_V_bug}"'!')");
+  EXPECT_EQ(shown("echo $'a\\n{bug}'"), R"(echo $'a\n'"${REEVE_V_bug}"$'')");
+  EXPECT_EQ(shown("echo \"$(echo {bug})\""), R"_(echo "$(echo "${REEVE_V_bug}")")_");
+  EXPECT_EQ(shown("echo `echo {bug}`"), R"(echo `echo "${REEVE_V_bug}"`)");
+  EXPECT_EQ(shown("cat <<E\n{bug}\nE\n"), "cat <<E\n${REEVE_V_bug}\nE\n");
+}
+
+TEST(ShellText, WhatIsNoPlaceholderStaysAsItIs) {
+  for (const char* text : {"echo {a,b} {1..3} { } {} {\"x\": 1} {Bug} {a b}",
+                           "echo ${bug} \"${x:-{bug}}\" ${#x} ${a[1]}",
+                           "tmux list-panes -F '#{pane_id}' \"#{a {bug} c}\"",
+                           "echo x # {bug} it's \" fine\necho y",
+                           "f() { echo; }; f"}) {
+    EXPECT_EQ(shell_text(text), (ShellText{text, {}, {}})) << text;
+  }
+}
+
+TEST(ShellText, BracesWrittenTwiceArePrintedOnce) {
+  EXPECT_EQ(shown("exec {{fd}}>log '{{a}}' \"{{b}}\""), "exec {fd}>log '{a}' \"{b}\"");
+  EXPECT_EQ(shell_text("echo {{a}}").holes, std::vector<Hole>{});
+}
+
+TEST(ShellText, NoTwoPlaceholdersShareAVariable) {
+  EXPECT_EQ(variable_name("bug"), "REEVE_V_bug");
+  EXPECT_EQ(variable_name("bug.id"), "REEVE_V_bugZ_id");
+  EXPECT_EQ(variable_name("bugZ_id"), "REEVE_V_bugZZ_id");
+}
+
+TEST(ShellText, TheProgramHasTheLinesOfItsSource) {
+  const std::string source = "if true; then\n  echo {a} `echo \\`echo {b}\\``\nfi\n";
+  EXPECT_EQ(std::ranges::count(shell_text(source).program, '\n'),
+            std::ranges::count(source, '\n'));
+}
+
+TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
+  for (const char* text : {"echo $(( {n} + 1 ))", "(( {n} > 1 ))", "echo $[ {n} ]", "let a={n}",
+                           "let 'a = 1' b+={n}", "a[{n}]=1", "a=([{n}]=x)", "[[ {n} -gt 3 ]]",
+                           "[[ 3 -lt {n} && x ]]", "if [[ $(echo {n}) -eq 1 ]]; then :; fi",
+                           "for (( i=0; i<{n}; i++ )); do :; done", "declare -i a={n}",
+                           "declare -i a; a={n}", "SECONDS={n}", "echo $(( \"{n}\" ))",
+                           "echo $(( $(echo {n}) ))", "f() { (( {n} )); }", "x=1; builtin let a={n}"}) {
+    EXPECT_TRUE(needs_integer(text)) << text;
+  }
+  for (const char* text : {"echo $( (echo {n}) )", "[ {n} -gt 3 ]", "[[ {n} == 3 ]]", "a={n}",
+                           "[[ {n} =~ ^(a|b)$ ]]", "echo a[{n}]", "echo $((echo {n}); echo)"}) {
+    EXPECT_FALSE(needs_integer(text)) << text;
+  }
+  EXPECT_EQ(run_bash(shell_text("echo $(( {n} + 1 ))").program, {{"n", "41"}}).out, "42\n");
+  const std::string touched = "echo ran; echo $(( {n} + 1 ))";
+  for (const char* value : {"a[$(echo run >&1)]", "x", "", "1 2", "010", "-", "1\n"}) {
+    const Ran ran = run_bash(shell_text(touched).program, {{"n", value}});
+    EXPECT_EQ(ran.code, 126) << value;
+    EXPECT_EQ(ran.out, "") << value;
+  }
+}
+
+TEST(ShellText, WhereBashWouldRunAValueThePlaceholderIsAMistake) {
+  const std::vector<std::pair<const char*, const char*>> table = {
+      {"eval echo {x}", "10: {x} cannot stand here after `eval`: bash would run what it says"},
+      {"a; command eval \"{x}\"", nullptr},
+      {"trap 'rm {x}' EXIT", nullptr},
+      {"{x} --flag", nullptr},
+      {"\"{x}\" --flag", nullptr},
+      {"A=1 {x}", nullptr},
+      {"if {x}; then :; fi", nullptr},
+      {"a | {x}", nullptr},
+      {"$({x})", nullptr},
+      {"cat <<'E'\n{x}\nE\n", nullptr},
+      {"cat <<{x}\nE\n", nullptr},
+      {"echo \\{x}", nullptr},
+      {"echo \"\\{x}\"", nullptr},
+      {"echo $'\\{x}'", nullptr},
+      {"read {x}", nullptr},
+      {"unset {x}", nullptr},
+      {"printf -v {x} a", nullptr},
+      {"printf {x}", nullptr},
+      {"declare {x}=1", nullptr},
+      {"declare -n a={x}", nullptr},
+      {"declare -a a={x}", nullptr},
+      {"a=(1); declare a={x}", nullptr},
+      {"local {x}", nullptr},
+      {"[[ -v {x} ]]", nullptr},
+      {"[ -v {x} ]", nullptr},
+      {"[ {x} {y} ]", nullptr},
+      {"for {x} in a; do :; done", nullptr},
+      {"PS4={x}; set -x", nullptr},
+      {"source {x}", nullptr},
+      {"mapfile -C {x} a", nullptr}};
+  for (const auto& [text, message] : table) {
+    const std::vector<std::string> mistakes = mistakes_of(text);
+    ASSERT_EQ(mistakes.size(), 1U) << text;
+    if (message) {
+      EXPECT_EQ(mistakes[0], message);
+    }
+  }
+}
+
+TEST(ShellText, OrdinaryProgramsAreNoMistakes) {
+  for (const char* text :
+       {"git rebase main {branch} || { git rebase --abort; exit 1; }",
+        "case {x} in a|b) echo {x};; *) echo \"{y}\" ;; esac; echo {z}",
+        "x=$(case {x} in (a) echo 1;; b) echo 2;; esac); echo \"$x\"",
+        "while read -r line; do echo \"$line\" {x}; done < {file}",
+        "read -p {x} -r answer; ./bin/{x} a; cat < <(echo {x}) > {file} 2>&1 &",
+        "for i in {a} {b}; do echo $i; done; export A={a} B=\"{b}\"; local c={c}",
+        "cat <<A <<-B\n{x} $(echo {y})\nA\n\t{z}\n\tB\necho {w}",
+        "[ -n {x} ] && [ {x} = {y} ] && test {x} -gt 3; printf '%s\\n' {x}",
+        "a=({x} \"{y}\"); echo \"${a[@]}\"; source ./lib/{x}.sh; A={x} B={y} env"}) {
+    EXPECT_EQ(mistakes_of(text), std::vector<std::string>{}) << text;
+  }
+}
+
+TEST(ShellText, AValueThatIsNotThereEndsTheProgramBeforeItBegins) {
+  const Ran ran = run_bash(shell_text("echo ran; echo {work.key}").program, {});
+  EXPECT_EQ(ran.code, 127);
+  EXPECT_EQ(ran.out, "");
+}
+
+TEST(ShellText, ValuesThatCannotTravelAreRefused) {
+  EXPECT_EQ(refusal_of("fine"), "");
+  EXPECT_EQ(refusal_of(std::string(100 * 1024, 'x')), "");
+  EXPECT_EQ(refusal_of(std::string(100 * 1024 + 1, 'x')), "is longer than 100 KiB");
+  EXPECT_EQ(refusal_of(std::string_view("a\0b", 3)), "contains a NUL");
+}
+
+// ── Hostile values through the real bash ──
+
+// Every place a value may stand in. Each prints it, and behind it a full stop.
+const std::vector<std::string> contexts = {
+    "printf '%s.' {v}",
+    "printf '%s.' \"{v}\"",
+    "printf '%s.' '{v}'",
+    "printf '%s.' $'{v}'",
+    "printf '%s.' $\"{v}\"",
+    "printf '%s' {v}.",
+    "printf '%s' \"\"{v}'.'",
+    "printf '%s' '{v}.'",
+    "x={v}; printf '%s.' \"$x\"",
+    "x=\"{v}\" y='{v}'; [ \"$x\" = \"$y\" ] && printf '%s.' \"$x\"",
+    "export x={v}; printf '%s.' \"$x\"",
+    "f() { local x={v}; printf '%s.' \"$x\"; }; f",
+    "f() { printf '%s.' \"$1\"; }; f {v}",
+    "a=({v}); printf '%s.' \"${a[0]}\"",
+    "a=([1]={v}); printf '%s.' \"${a[1]}\"",
+    "printf '%s.' \"$(printf '%s_' {v})\" | sed 's/_\\.$/./'",
+    "x=$(printf '%s_' {v}); printf '%s.' \"${x%_}\"",
+    "x=$(printf '%s_' '{v}'); printf '%s.' \"${x%_}\"",
+    "x=$(printf '%s_' \"{v}\"); printf '%s.' \"${x%_}\"",
+    "x=\"$(printf '%s_' \"$(printf '%s' {v}_)\")\"; printf '%s.' \"${x%__}\"",
+    "x=`printf '%s_' {v}`; printf '%s.' \"${x%_}\"",
+    "x=`printf '%s_' '{v}'`; printf '%s.' \"${x%_}\"",
+    "x=\"`printf '%s_' \"{v}\"`\"; printf '%s.' \"${x%_}\"",
+    "x=`printf '%s' \\`printf '%s' 1\\`{v}_`; printf '%s.' \"${x:1:-1}\"",
+    "x=`y=\\`printf '%s_' {v}\\`; printf '%s' \"$y\"`; printf '%s.' \"${x%_}\"",
+    "cat <<E | { IFS= read -r -d '' x; printf '%s.' \"${x%?}\"; }\n{v}\nE\n",
+    "cat <<-E | { IFS= read -r -d '' x; printf '%s.' \"${x%?}\"; }\n\t{v}\n\tE\n",
+    "x=$(cat <<E\n{v}_\nE\n); printf '%s.' \"${x%_}\"",
+    "cat <<E | { IFS= read -r -d '' x; printf '%s.' \"${x%??}\"; }\n$(printf '%s_' '{v}')\nE\n",
+    "IFS= read -r -d '' x <<< {v}; printf '%s.' \"${x%?}\"",
+    "cat <(printf '%s.' {v})",
+    "case {v} in {v}) printf '%s.' {v};; *) echo other;; esac",
+    "case x in '{v}') echo one;; (*) printf '%s.' {v} ;; esac",
+    "[[ {v} == {v} ]] && printf '%s.' {v}",
+    "[[ {v} =~ ^{v}$ ]] && printf '%s.' {v}",
+    "[ {v} = '{v}' ] && printf '%s.' {v}",
+    "test -z {v} || test -n {v} && printf '%s.' {v}",
+    "for i in {v}; do printf '%s.' \"$i\"; done",
+    "if true; then printf '%s.' {v} # it's {v} \" `\nfi",
+    "(printf '%s.' {v})",
+    "{ printf '%s.' {v}; }",
+    "true && printf '%s.' {v} || echo no",
+    "printf '%s.' {v} | cat",
+    "env x={v} bash -c 'printf \"%s.\" \"$x\"'",
+    "bash -c 'printf \"%s.\" \"$1\"' - {v}",
+    "x=1 y={v} bash -c 'printf \"%s.\" \"$y\"'",
+    "set -- {v}; printf '%s.' \"$1\"",
+    "printf '%s.' \\\n  {v}",
+    "echo \"a{{v}}b\" >/dev/null; printf '%s.' {v}",
+    "x='${v}'; printf '%s.' {v}"};
+
+rc::Gen<std::string> hostile_value() {
+  using rc::gen::element;
+  const auto piece = rc::gen::oneOf(
+      element<std::string>("'", "\"", "`", "$", "\\", "\n", ";", "&", "|", "(", ")", "<", ">", "*",
+                           "?", "[", "]", "{", "}", "~", "!", "#", "%", "=", " ", "\t", "\r", "-"),
+      element<std::string>("$(touch pwned)", "`touch pwned`", "${IFS}", "; exit 7", "\nE\n", "E\n",
+                           "\\\n", "'; touch pwned; '", "\"; touch pwned; \"", "$((1/0))", "{v}",
+                           "{{v}}", "a[$(touch pwned)]", "--", "-n", "%s", "*", "EOF", "||", "<<E"),
+      element<std::string>("ä", "日本", "\xF0\x9F\x92\xA3", "\xff", "\xC3", "\x01", "\x7f", "x", "0"));
+  return rc::gen::map(rc::gen::container<std::vector<std::string>>(piece),
+                      [](const std::vector<std::string>& pieces) {
+                        std::string all;
+                        for (const std::string& each : pieces) all += each;
+                        return all;
+                      });
+}
+
+TEST(ShellText, ProgramsForHostileValuesAreNoMistakes) {
+  for (const std::string& source : contexts) {
+    EXPECT_EQ(mistakes_of(source), std::vector<std::string>{}) << source;
+  }
+}
+
+// $( ) takes newlines off the end of what it prints, and a shell's own words cannot hold more:
+// where a context above goes through one, it protects the value by a letter behind it.
+RC_GTEST_PROP(ShellText, AnyValueArrivesInAnyContextAsTheVeryBytes, ()) {
+  const std::string value = *hostile_value();
+  const std::string source = *rc::gen::elementOf(contexts);
+  const Ran ran = run_bash(shell_text(source).program, {{"v", value}});
+  if (ran.out != value + ".") {
+    RC_LOG() << "source: " << source << "\nprogram: " << shell_text(source).program << "\n";
+  }
+  RC_ASSERT(ran.out == value + ".");
+  RC_ASSERT(ran.code == 0);
+  RC_ASSERT(::access("pwned", F_OK) != 0);
+}
+
+TEST(ShellText, TheWorstValuesArriveInEveryContext) {
+  for (const char* value : {"", "-n", "--", "a b", "'", "\"", "`", "\\", "$(touch pwned)",
+                            "`touch pwned`", "';touch pwned;'", "\";touch pwned;\"", "a\nE\nb", "\n",
+                            "{v}", "${HOME}", "*", "ä日\xF0\x9F\x92\xA3\xff"}) {
+    for (const std::string& source : contexts) {
+      const Ran ran = run_bash(shell_text(source).program, {{"v", value}});
+      EXPECT_EQ(ran.out, std::string(value) + ".") << source << "\n" << shell_text(source).program;
+    }
+  }
+  EXPECT_NE(::access("pwned", F_OK), 0);
+}
+
+}  // namespace
+}  // namespace reeve::runbook
