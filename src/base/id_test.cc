@@ -1,5 +1,7 @@
 #include "base/id.h"
 
+#include "base/die_testing.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -13,6 +15,7 @@
 namespace reeve {
 namespace {
 
+using reeve::testing::die;
 using LockName = Id<struct LockKind>;
 using QueueName = Id<struct QueueKind>;
 using ItemNumber = Number<struct ItemKind>;
@@ -66,7 +69,7 @@ TEST(Id, EveryNumberIsReadBack) {
 }
 
 RC_GTEST_PROP(Id, AnyNumberIsReadBack, ()) {
-  const auto bits = *rc::gen::inRange(1, 65);
+  const auto bits = *die(1, 65);
   const auto number = *rc::gen::arbitrary<std::uint64_t>() * 0x9E3779B97F4A7C15 >> (64 - bits);
   RC_ASSERT(decode_id(encode_id(number)) == number);
 }

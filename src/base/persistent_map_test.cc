@@ -1,6 +1,7 @@
 #include "base/persistent_map.h"
 
 #include "base/boxed.h"
+#include "base/die_testing.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -95,6 +96,8 @@ class PersistentMapInspector {
 };
 
 namespace {
+
+using reeve::testing::die;
 
 // Nodes so small that a few hundred entries make a high tree.
 constexpr persistent::Layout tiny = {
@@ -215,10 +218,10 @@ void agrees_with_a_model() {
   // Ranges of keys, so that runs of neighbours come and go and the tree grows and shrinks.
   const int turns = *rc::gen::inRange(0, 60);
   for (int turn = 0; turn < turns; ++turn) {
-    const int from = *rc::gen::inRange(0, 400);
+    const int from = *die(400);
     const int length = *rc::gen::weightedElement<int>({{4, 1}, {2, 15}, {1, 100}});
     const bool backwards = *rc::gen::arbitrary<bool>();
-    const int operation = *rc::gen::inRange(0, 8);
+    const int operation = *die(8);
     for (int i = 0; i < length; ++i) {
       const int n = backwards ? from + length - i : from + i;
       const Key key = make_key<Key>(n);
@@ -263,8 +266,8 @@ void agrees_with_a_model() {
       }
     }
     RC_ASSERT(PersistentMapInspector::problem(map) == "");
-    if (*rc::gen::inRange(0, 4) == 0) copies.emplace_back(map, model);
-    if (*rc::gen::inRange(0, 12) == 0 && !copies.empty()) {
+    if (*die(4) == 0) copies.emplace_back(map, model);
+    if (*die(12) == 0 && !copies.empty()) {
       std::tie(map, model) = copies.front();  // the past goes on beside what came after it
       copies.erase(copies.begin());
     }

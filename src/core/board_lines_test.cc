@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/board_testing.h"
 #include "core/heard_testing.h"
 
@@ -7,6 +8,8 @@
 // Who waits, who is next, and what must hold whatever three runners do.
 namespace reeve::board {
 namespace {
+
+using reeve::testing::die;
 
 TEST(BoardLines, WhoWaitsIsServedInTheOrderOfComing) {
   BoardWorld world;
@@ -229,7 +232,7 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
     const std::optional<Wait> wait =
         *rc::gen::arbitrary<bool>() ? std::optional(Wait{}) : std::nullopt;
     const std::size_t heard_before = world.heard.size();
-    const int move = *rc::gen::inRange(0, 12);
+    const int move = *die(12);
     RC_LOG() << i << ": move " << move << " by " << runner.name << " on " << to_text(task)
              << (wait ? ", waiting" : "") << '\n';
     switch (move) {
@@ -259,13 +262,13 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
         note(world.say(Next{runner, {{}, *rc::gen::arbitrary<bool>(), true}, wait}));
         break;
       case 9:
-        world.pass(std::chrono::minutes{*rc::gen::inRange(0, 12)});
+        world.pass(std::chrono::minutes{*die(12)});
         break;
       case 10:
         world.say(LetGo{**rc::gen::elementOf(sections), runner});
         break;
       default:
-        switch (*rc::gen::inRange(0, 4)) {
+        switch (*die(4)) {
           case 0:
             world.say(Cleanup{default_project, *rc::gen::arbitrary<bool>()});
             break;

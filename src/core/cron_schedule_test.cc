@@ -1,5 +1,6 @@
 #include "core/cron_schedule.h"
 
+#include "base/die_testing.h"
 #include "core/time_zone_testing.h"
 
 #include <gtest/gtest.h>
@@ -269,15 +270,14 @@ std::vector<Wall> by_stepping(const Expression& expression, const Zone& zone, Wa
 }
 
 rc::Gen<std::string> field(int first, int last) {
-  const auto number = rc::gen::inRange(first, last + 1);
-  return rc::gen::oneOf(
-      rc::gen::just(std::string("*")),
-      rc::gen::map(rc::gen::inRange(1, 20), [](int n) { return "*/" + std::to_string(n); }),
-      rc::gen::map(number, [](int n) { return std::to_string(n); }),
-      rc::gen::map(rc::gen::pair(number, number), [](std::pair<int, int> pair) {
-        return std::to_string(std::min(pair.first, pair.second)) + "-" +
-               std::to_string(std::max(pair.first, pair.second));
-      }));
+  const auto number = die(first, last + 1);
+  return rc::gen::oneOf(rc::gen::just(std::string("*")),
+                        rc::gen::map(die(1, 20), [](int n) { return "*/" + std::to_string(n); }),
+                        rc::gen::map(number, [](int n) { return std::to_string(n); }),
+                        rc::gen::map(rc::gen::pair(number, number), [](std::pair<int, int> pair) {
+                          return std::to_string(std::min(pair.first, pair.second)) + "-" +
+                                 std::to_string(std::max(pair.first, pair.second));
+                        }));
 }
 
 RC_GTEST_PROP(CronSchedule, NoMatchingMinuteIsSkippedAndNoneComesTwice, ()) {
@@ -294,7 +294,7 @@ RC_GTEST_PROP(CronSchedule, NoMatchingMinuteIsSkippedAndNoneComesTwice, ()) {
                                      utc_at(2025, 4, 4),
                                      utc_at(2024, 2, 28),
                                      utc_at(2024, 12, 30));
-  const Wall from = day + std::chrono::minutes{*rc::gen::inRange(0, 24 * 60)};
+  const Wall from = day + std::chrono::minutes{*die(24 * 60)};
 
   const Expression expression = parsed(text);
   const std::vector<Wall> fires = between(expression, zone, from, from + 72h);

@@ -1,5 +1,6 @@
 #include "core/cron.h"
 
+#include "base/die_testing.h"
 #include "core/heard_testing.h"
 #include "core/testing.h"
 #include "core/time_zone_testing.h"
@@ -535,15 +536,15 @@ RC_GTEST_PROP(Cron, NoInstantIsDoneTwiceWhateverTheClocksDo, ()) {
 
   const int steps = *rc::gen::inRange(1, 30);
   for (int i = 0; i < steps; ++i) {
-    switch (*rc::gen::inRange(0, 8)) {
+    switch (*die(8)) {
       case 0:
-        world.pass(std::chrono::minutes{*rc::gen::inRange(0, 60)});
+        world.pass(std::chrono::minutes{*die(60)});
         break;
       case 1:
-        world.sleep(std::chrono::minutes{*rc::gen::inRange(0, 300)});
+        world.sleep(std::chrono::minutes{*die(300)});
         break;
       case 2:
-        world.stamp.wall += std::chrono::minutes{*rc::gen::inRange(-300, 300)};
+        world.stamp.wall += std::chrono::minutes{*die(-300, 300)};
         break;
       case 3:
         world.input(Tick{});

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/decision.h"
 #include "core/decision_test.h"
 #include "core/waiting.h"
@@ -13,6 +14,7 @@ namespace reeve::decision {
 namespace {
 
 using namespace testing;
+using reeve::testing::die;
 
 // ── `reeve ask` ──
 
@@ -176,17 +178,16 @@ RC_GTEST_PROP(Decision, KeepsItsPromisesInAnyOrderOfThings, ()) {
   std::map<DecisionId, Answer> first;
   std::map<WaiterId, std::size_t> askers;
   const auto any_id = [&] {
-    return ids.empty()
-               ? DecisionId{1}
-               : ids[static_cast<std::size_t>(*rc::gen::inRange(0, static_cast<int>(ids.size())))];
+    return ids.empty() ? DecisionId{1}
+                       : ids[static_cast<std::size_t>(*die(static_cast<int>(ids.size())))];
   };
   const int inputs = *rc::gen::inRange(0, 40);
   for (int i = 0; i < inputs; ++i) {
-    switch (*rc::gen::inRange(0, 6)) {
+    switch (*die(6)) {
       case 0: {
         Question question = question_of(*rc::gen::element(phase, other_phase));
-        if (*rc::gen::arbitrary<bool>()) question.within = 1s * *rc::gen::inRange(0, 20);
-        if (*rc::gen::arbitrary<bool>()) question.default_choice = *rc::gen::inRange(0u, 6u);
+        if (*rc::gen::arbitrary<bool>()) question.within = 1s * *die(20);
+        if (*rc::gen::arbitrary<bool>()) question.default_choice = *die(6u);
         ids.push_back(opened(world, question));
         break;
       }
@@ -195,7 +196,7 @@ RC_GTEST_PROP(Decision, KeepsItsPromisesInAnyOrderOfThings, ()) {
         break;
       case 2: {
         Ask ask{"which?", *rc::gen::element(Names{}, Names{"red", "blue"})};
-        if (*rc::gen::arbitrary<bool>()) ask.within = 1s * *rc::gen::inRange(0, 20);
+        if (*rc::gen::arbitrary<bool>()) ask.within = 1s * *die(20);
         const auto [waiter, id] = asks(world, ask);
         ids.push_back(id);
         askers[waiter] = 0;
@@ -203,7 +204,7 @@ RC_GTEST_PROP(Decision, KeepsItsPromisesInAnyOrderOfThings, ()) {
       }
       case 3: {
         const DecisionId id = any_id();
-        const auto reply = resolve(world, {id, *rc::gen::inRange(0u, 5u), "", "ana"});
+        const auto reply = resolve(world, {id, *die(5u), "", "ana"});
         if (const Resolved* resolved = find_in<Resolved>(reply.value)) {
           RC_ASSERT(!first.contains(id));
           first[id] = resolved->answer;
@@ -215,7 +216,7 @@ RC_GTEST_PROP(Decision, KeepsItsPromisesInAnyOrderOfThings, ()) {
         break;
       }
       case 4:
-        world.pass(1s * *rc::gen::inRange(0, 15));
+        world.pass(1s * *die(15));
         break;
       default:
         world.pass(*rc::gen::element(Duration{1ms}, Duration{12h}));

@@ -1,5 +1,6 @@
 #include "core/definition.h"
 
+#include "base/die_testing.h"
 #include "core/event_bus.h"
 #include "core/testing.h"
 #include "core/turn.h"
@@ -371,7 +372,7 @@ RC_GTEST_PROP(Definition, KeepsExactlyWhatIsInForceOrPinned, ()) {
     const std::string hash = *rc::gen::element<std::string>("a", "b", "c");
     const SetKey key{project, hash};
     const bool is_there = in_force[project] == hash || pins[key] > 0;
-    switch (*rc::gen::inRange(0, 3)) {
+    switch (*die(3)) {
       case 0:
         load(world, with_hooks(hash, {"ci:" + hash}), project);
         in_force[project] = hash;

@@ -1,5 +1,6 @@
 #include "core/dispatch_release.h"
 
+#include "base/die_testing.h"
 #include "core/dispatch.h"
 #include "core/outcome.h"
 
@@ -11,6 +12,8 @@
 
 namespace reeve::dispatch {
 namespace {
+
+using reeve::testing::die;
 
 constexpr ReleasePolicy policies[] = {
     ReleasePolicy::NoLock, ReleasePolicy::AfterSendFinal, ReleasePolicy::AfterSpawnObservation};
@@ -120,17 +123,16 @@ TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
 }
 
 RC_GTEST_PROP(Release, InAnyOrderOfEventsThereIsAtMostOneReleaseAndNoneWithoutACause, ()) {
-  const std::size_t policy = *rc::gen::inRange<std::size_t>(0, 3);
-  const auto choices =
-      *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(0, 6));
+  const std::size_t policy = *die<std::size_t>(3);
+  const auto choices = *rc::gen::container<std::vector<std::size_t>>(die<std::size_t>(6));
   ReleaseState state;
   int releases = 0;
   bool qualified = false;
 
   for (const std::size_t choice : choices) {
     const Row& row = table()[choice];
-    const Reduced reduced = reduce_release(
-        policies[policy], state, row.events[*rc::gen::inRange<std::size_t>(0, row.events.size())]);
+    const Reduced reduced =
+        reduce_release(policies[policy], state, row.events[*die<std::size_t>(row.events.size())]);
     qualified = qualified || row.releases[policy];
     if (reduced.should_release) {
       ++releases;

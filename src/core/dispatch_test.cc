@@ -1,5 +1,6 @@
 #include "core/dispatch.h"
 
+#include "base/die_testing.h"
 #include "core/dispatch_testing.h"
 #include "core/testing.h"
 
@@ -174,7 +175,7 @@ TEST(Dispatch, WhatMakesNoSenseIsRefusedAndChangesNothing) {
 
 RC_GTEST_PROP(Dispatch, AClaimIsReleasedAtMostOnceAndOnlyByProofOrByHand, ()) {
   World world;
-  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 16));
+  const auto steps = *rc::gen::container<std::vector<int>>(die(16));
   std::vector<Start> running;
   int last_message = 0;
 
@@ -182,7 +183,7 @@ RC_GTEST_PROP(Dispatch, AClaimIsReleasedAtMostOnceAndOnlyByProofOrByHand, ()) {
     world.forget();
     const std::optional<DispatchId> holder =
         has_claim(world) ? std::optional(*world.state.dispatches.claims.find(ana)) : std::nullopt;
-    const DispatchId id = holder.value_or(DispatchId{*rc::gen::inRange<std::uint64_t>(0, 8)});
+    const DispatchId id = holder.value_or(DispatchId{*die<std::uint64_t>(8)});
     const bool knew_it = holder && std::get_if<Retained>(&the(world, id).state);
     bool proof = true;
     if (step < 4) {

@@ -1,5 +1,7 @@
 #include "core/event_name.h"
 
+#include "base/die_testing.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -7,6 +9,8 @@
 
 namespace reeve {
 namespace {
+
+using reeve::testing::die;
 
 const EventName complete{"pipeline", "pipe-4f7kq2", "complete"};
 const EventName merging{"pipeline", "pipe-4f7kq2", "phase", "merge"};
@@ -90,7 +94,7 @@ RC_GTEST_PROP(EventName, NoTextMakesAPatternThrow, (const std::string& text)) {
 }
 
 RC_GTEST_PROP(EventName, EveryCustomEventIsHeardByItsOwnName, ()) {
-  const auto word = *rc::gen::container<std::string>(rc::gen::inRange('a', 'z'));
+  const auto word = *rc::gen::container<std::string>(die('a', 'z'));
   RC_PRE(!word.empty());
   const std::string text = "ci:" + word + ":green";
   RC_ASSERT(is_custom_name(text));

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/grant_testing.h"
 #include "core/heard_testing.h"
 
@@ -20,7 +21,6 @@ const Names slot_names{"s", "t"};
 using Dice = std::tuple<int, int, int, int>;
 
 rc::Gen<std::vector<Dice>> games() {
-  const auto die = [](int sides) { return rc::gen::inRange(0, sides); };
   return rc::gen::container<std::vector<Dice>>(rc::gen::tuple(die(20), die(8), die(12), die(6)));
 }
 

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/event_name.h"
 #include "core/guard.h"
 #include "core/guard_test.h"
@@ -14,6 +15,7 @@ namespace reeve::guard {
 namespace {
 
 using namespace testing;
+using reeve::testing::die;
 
 // ── The total wait ──
 
@@ -221,9 +223,9 @@ TEST(Guard, WhyItFailedCanBeRead) {
 RC_GTEST_PROP(Guard, KeepsItsPromisesInAnyOrderOfThings, ()) {
   definition::Guard definition;
   if (*rc::gen::arbitrary<bool>()) {
-    definition.retry = definition::Poll{*rc::gen::inRange<std::uint32_t>(0, 4), 5s};
+    definition.retry = definition::Poll{*die<std::uint32_t>(4), 5s};
   }
-  if (*rc::gen::arbitrary<bool>()) definition.timeout = 1s * *rc::gen::inRange(0, 40);
+  if (*rc::gen::arbitrary<bool>()) definition.timeout = 1s * *die(40);
   definition.on_timeout = *rc::gen::element(OnTimeout::Block, OnTimeout::Fail, OnTimeout::Escalate);
   Time now = at(0s);
   Step step = start(now);
@@ -232,12 +234,12 @@ RC_GTEST_PROP(Guard, KeepsItsPromisesInAnyOrderOfThings, ()) {
   const int inputs = *rc::gen::inRange(0, 60);
   for (int i = 0; i < inputs; ++i) {
     const Guard before = step.guard;
-    switch (*rc::gen::inRange(0, 6)) {
+    switch (*die(6)) {
       case 0:
         step = wake(before, definition, now);
         break;
       case 1:
-        now += 1s * *rc::gen::inRange(0, 12);
+        now += 1s * *die(12);
         step = due(before, definition, now);
         break;
       case 2: {

@@ -1,5 +1,6 @@
 #include "core/mailbox.h"
 
+#include "base/die_testing.h"
 #include "core/testing.h"
 
 #include <gtest/gtest.h>
@@ -203,7 +204,7 @@ RC_GTEST_PROP(Mailbox, WhatWaitsIsWhatWasSentOnceAndNotAcknowledged, ()) {
   World world;
   std::map<std::string, std::vector<std::string>> waiting;
   std::set<std::pair<std::string, std::string>> known;
-  const auto steps = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 24));
+  const auto steps = *rc::gen::container<std::vector<int>>(die(24));
 
   for (const int step : steps) {
     const std::string box = step % 2 ? "ana" : "bo";

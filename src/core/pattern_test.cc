@@ -1,5 +1,7 @@
 #include "core/pattern.h"
 
+#include "base/die_testing.h"
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -10,6 +12,8 @@
 
 namespace reeve::pattern {
 namespace {
+
+using reeve::testing::die;
 
 bool finds(std::string_view expression, std::string_view text) {
   return matches("/" + std::string(expression) + "/", text);
@@ -158,7 +162,7 @@ std::string any_expression(int levels) {
         "a", "B", "b", ".", "[ab]", "[^b]", "\\d", "\\w", "^", "$");
   }
   const std::string inside = any_expression(levels - 1);
-  switch (*rc::gen::inRange(0, 5)) {
+  switch (*die(5)) {
     case 0:
       return inside + any_expression(levels - 1);
     case 1:
@@ -173,7 +177,7 @@ std::string any_expression(int levels) {
 }
 
 RC_GTEST_PROP(Pattern, AgreesWithTheStandardLibrary, ()) {
-  const std::string expression = any_expression(*rc::gen::inRange(0, 4));
+  const std::string expression = any_expression(*die(4));
   const std::string text = *rc::gen::resize(
       8, rc::gen::container<std::string>(rc::gen::element('a', 'b', '1', 'A', '-')));
   const std::regex standard(expression, std::regex::ECMAScript | std::regex::icase);

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/pipeline_testing.h"
 
 #include <gtest/gtest.h>
@@ -11,6 +12,7 @@
 namespace reeve::pipeline {
 namespace {
 
+using reeve::testing::die;
 using namespace reeve::pipeline::testing;
 
 // ── A family of runbooks in which everything meets everything ──
@@ -62,7 +64,7 @@ definition::Phase any_phase(std::string name, bool nested) {
 
 definition::Pipeline any_pipeline(bool nested) {
   std::vector<definition::Phase> phases;
-  const int count = *rc::gen::inRange(1, 4);
+  const int count = *die(1, 4);
   for (int i = 0; i < count; ++i) {
     phases.push_back(any_phase("p" + std::to_string(i), nested));
   }
@@ -118,7 +120,7 @@ void fill(Play& play) {
 }
 
 Outcome any_outcome(bool good) {
-  if (good || *rc::gen::inRange(0, 3) > 0) return with_values({{"path", "/w"}, {"key", "v"}});
+  if (good || *die(3) > 0) return with_values({{"path", "/w"}, {"key", "v"}});
   return any_of<Outcome>({exit_code(1), exit_code(127), unknown()});
 }
 
@@ -181,7 +183,7 @@ void say_of_agent(Play& play) {
 
 void happen(Play& play, bool good) {
   const std::vector<EffectId> effects = play.under_way();
-  const int what = *rc::gen::inRange(0, good ? 3 : 17);
+  const int what = *die(good ? 3 : 17);
   if (what < 2 || (what < 8 && !effects.empty())) {
     if (!effects.empty()) {
       const EffectId effect = *rc::gen::elementOf(effects);
@@ -230,7 +232,7 @@ void happen(Play& play, bool good) {
   }
   if (play.state.decisions.open_of.empty()) return;
   const DecisionId decision = (*play.state.decisions.open_of.begin()).second;
-  const auto choice = *rc::gen::inRange<std::uint32_t>(0, 5);
+  const auto choice = *die<std::uint32_t>(5);
   const bool any_text =
       play.state.decisions.decisions.find(decision)->cause == decision::Cause::Asked;
   RC_LOG() << "says: " << choice << " to " << to_text(decision) << '\n';

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/queue_testing.h"
 
 #include <gtest/gtest.h>
@@ -7,6 +8,7 @@
 namespace reeve::queue {
 namespace {
 
+using reeve::testing::die;
 using namespace reeve::queue::testing;
 
 constexpr SessionId session{7};
@@ -217,8 +219,8 @@ RC_GTEST_PROP(QueueLeaseLaws, InvariantsHoldWhoeverComesAndGoes, ()) {
   config.visibility_timeout = 3s;
   config.dead_letter = lost;
   world.create(bugs, config);
-  const std::vector<Act> acts = *rc::gen::container<std::vector<Act>>(
-      rc::gen::tuple(rc::gen::inRange(0, 9), rc::gen::inRange(0, 4), rc::gen::inRange(0, 4)));
+  const std::vector<Act> acts =
+      *rc::gen::container<std::vector<Act>>(rc::gen::tuple(die(9), die(4), die(4)));
   std::vector<TakenItem> taken;
   for (const auto& [verb, a, b] : acts) {
     const SessionId of{static_cast<std::uint64_t>(a)};

@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/queue_testing.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 namespace reeve::queue {
 namespace {
 
+using reeve::testing::die;
 using namespace reeve::queue::testing;
 
 // What somebody does, in four small numbers: a verb, and which queue, item or claim, and how.
@@ -19,10 +21,7 @@ using Acts = std::vector<Act>;
 constexpr int verbs = 22;
 
 rc::Gen<Acts> acts() {
-  return rc::gen::container<Acts>(rc::gen::tuple(rc::gen::inRange(0, verbs),
-                                                 rc::gen::inRange(0, 8),
-                                                 rc::gen::inRange(0, 8),
-                                                 rc::gen::inRange(0, 8)));
+  return rc::gen::container<Acts>(rc::gen::tuple(die(verbs), die(8), die(8), die(8)));
 }
 
 // Few queues, few items, short times, so that things collide. `bugs` has dead letters; `chores`

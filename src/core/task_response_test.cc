@@ -1,3 +1,4 @@
+#include "base/die_testing.h"
 #include "core/task_step.h"
 #include "core/task_testing.h"
 
@@ -11,6 +12,7 @@ namespace reeve::task {
 namespace {
 
 using agent::Doing;
+using reeve::testing::die;
 
 // ── Responses ──
 
@@ -176,7 +178,7 @@ TEST(Task, AnAnswerThatIsOfNoUseIsFollowedByAnotherQuestion) {
 Next happen(const Task& task, int what, Time now) {
   using decision::Choice;
   const auto see = [&](Doing doing, bool progress = false) {
-    const Time when = now - Duration{*rc::gen::inRange(0, 3) * 60'000};
+    const Time when = now - Duration{*die(3) * 60'000};
     return observe(task, seen(doing, when), progress, start, now);
   };
   const auto choose = [&](Choice choice) { return answer(task, {choice, 0, "", "ana", now}, now); };
@@ -212,7 +214,7 @@ Next happen(const Task& task, int what, Time now) {
     case 14:
       return choose(Choice::Restart);
     case 15:
-      return *rc::gen::inRange(0, 8) == 0 ? finish(task, Success{}, now) : heartbeat(task, now);
+      return *die(8) == 0 ? finish(task, Success{}, now) : heartbeat(task, now);
     default:
       return look(task, start, now);
   }
@@ -235,10 +237,10 @@ RC_GTEST_PROP(TaskLaw, BudgetsAreKeptSomebodyIsAskedOnceAndWhatIsDoneStaysDone, 
   std::size_t nudges = 0;    // of this attempt
   std::size_t restarts = 0;  // of the task
   bool is_asked = false;     // about its being stuck
-  const auto steps = *rc::gen::container<std::vector<int>>(200, rc::gen::inRange(0, 30));
+  const auto steps = *rc::gen::container<std::vector<int>>(200, die(30));
 
   for (const int what : steps) {
-    now += Duration{*rc::gen::inRange(0, 200'000)};
+    now += Duration{*die(200'000)};
     const Next step = happen(task, what, now);
     const bool moves = count(step, "recovered") || count(step, "restarting") || is_by_hand(what) ||
                        (task.asked && !step.next.asked);
@@ -267,10 +269,10 @@ RC_GTEST_PROP(TaskLaw, BudgetsAreKeptSomebodyIsAskedOnceAndWhatIsDoneStaysDone, 
 RC_GTEST_PROP(TaskLaw, NothingIsStuckWithoutATimerOrAQuestion, ()) {
   Task task = running();
   Time now = start;
-  const auto steps = *rc::gen::container<std::vector<int>>(100, rc::gen::inRange(0, 30));
+  const auto steps = *rc::gen::container<std::vector<int>>(100, die(30));
 
   for (const int what : steps) {
-    now += Duration{*rc::gen::inRange(0, 200'000)};
+    now += Duration{*die(200'000)};
     task = happen(task, what, now).next;
     if (wants_spawn(task)) task = spawn(task, {task.attempt.value + 1}, now).next;
     const bool is_at_work =

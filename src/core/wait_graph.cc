@@ -45,7 +45,7 @@ Obstacle obstacle(const State& state, const LockName& name, Time now) {
       [](const lock::Ending& ending) { return Obstacle{&ending.tenure.holder, true}; });
 }
 
-// The holders of a semaphore that count, one by one, until `see` is content.
+// The holders of a semaphore that count, one by one, and how much each of them has.
 template <class See>
 void each_holder(const State& state, const SemaphoreName& name, Time now, See see) {
   const auto& slots = state.semaphores.slots;
@@ -53,7 +53,7 @@ void each_holder(const State& state, const SemaphoreName& name, Time now, See se
     const semaphore::Slot& slot = at->second;
     const bool over = is_over(slot.lease, state.leases_from, now);
     if (over && !names_process(slot.meta)) continue;
-    if (!see(Obstacle{&at->first.holder, over || slot.ending})) return;
+    see(Obstacle{&at->first.holder, over || slot.ending}, slot.weight);
   }
 }
 
@@ -91,9 +91,8 @@ class Walk {
         if (*at->second != request.holder && holds(want.name, *at->second)) reach(*at->second);
         continue;
       }
-      each_holder(state_, want.name, now_, [&](const Obstacle& other) {
+      each_holder(state_, want.name, now_, [&](const Obstacle& other, std::uint32_t) {
         if (*other.holder != request.holder) reach(*other.holder);
-        return true;
       });
     }
   }
@@ -167,17 +166,34 @@ class Deadlock {
     bool moves = false;
   };
 
-  // A semaphore without room, none of whose holders is sure to move.
+  // A semaphore without room. Enough of its holders must move to make room for a wait: with slots
+  // of weight one a single one of them, with others as many as it takes.
   struct Pool {
     struct Waiting {
       const Holder* holder;  // for whom the wait counts
       const Holder* own;     // whose slot, if he has one, does not stand in the way
+      std::uint32_t weight = 0;
       bool met = false;
     };
 
-    bool moves = false;
-    std::vector<const Holder*> members;
+    std::uint64_t capacity = 0;
+    std::uint64_t kept = 0;  // the weights of those who are not known to move
+    std::map<const Holder*, std::uint32_t, ByValue> members;
     std::vector<Waiting> waiting;
+
+    // Once all who are known to move have let go. (Whoever wants more than there can be is not
+    // stuck: he is told so.)
+    bool has_room(std::uint32_t weight, const Holder& own) const {
+      const auto slot = members.find(&own);
+      const std::uint64_t others = kept - (slot == members.end() ? 0 : slot->second);
+      return weight > capacity || others + weight <= capacity;
+    }
+
+    void let_go(const Holder& holder) {
+      const auto slot = members.find(&holder);
+      kept -= slot->second;
+      members.erase(slot);
+    }
   };
 
   static bool blocks(const Obstacle& obstacle, const Holder& holder) {
@@ -219,8 +235,8 @@ class Deadlock {
     for (const grant::SlotWant& want : request.slots) {
       if (semaphore::is_open_to(state_, want, request.holder, now_)) continue;
       Pool& pool = look_into(want.name);
-      if (!waiting || pool.moves) continue;
-      pool.waiting.push_back({waiting, &request.holder});
+      if (!waiting || pool.has_room(want.weight, request.holder)) continue;
+      pool.waiting.push_back({waiting, &request.holder, want.weight});
       ++nodes_.at(waiting).unmet;
     }
   }
@@ -231,22 +247,21 @@ class Deadlock {
     return node->second;
   }
 
-  // Most semaphores have a holder who waits for nothing, and then nobody is stuck on them.
+  // Whoever waits for nothing, or is being made to leave, will let go.
   Pool& look_into(const SemaphoreName& name) {
     const auto [at, is_new] = pools_.try_emplace(&name);
     Pool& pool = at->second;
     if (!is_new) return pool;
-    each_holder(state_, name, now_, [&](const Obstacle& member) {
-      pool.moves =
-          member.leaving || (!is_asker(*member.holder) && !waits_at_all(state_, *member.holder));
-      pool.members.push_back(member.holder);
-      return !pool.moves;
-    });
-    if (pool.moves) {
-      pool.members.clear();
-      return pool;
+    if (const semaphore::Semaphore* semaphore = state_.semaphores.semaphores.find(name)) {
+      pool.capacity = semaphore->config.capacity;
     }
-    for (const Holder* member : pool.members) reach(*member).slots.push_back(at->first);
+    each_holder(state_, name, now_, [&](const Obstacle& member, std::uint32_t weight) {
+      const bool waits = is_asker(*member.holder) || waits_at_all(state_, *member.holder);
+      if (member.leaving || !waits) return;
+      pool.members.emplace(member.holder, weight);
+      pool.kept += weight;
+      reach(*member.holder).slots.push_back(at->first);
+    });
     return pool;
   }
 
@@ -268,8 +283,10 @@ class Deadlock {
       const Node& node = nodes_.at(holder);
       for (const Holder* waiting : node.waiting) met(*waiting);
       for (const SemaphoreName* name : node.slots) {
-        for (Pool::Waiting& waiting : pools_.at(name).waiting) {
-          if (waiting.met || *waiting.own == *holder) continue;
+        Pool& pool = pools_.at(name);
+        pool.let_go(*holder);
+        for (Pool::Waiting& waiting : pool.waiting) {
+          if (waiting.met || !pool.has_room(waiting.weight, *waiting.own)) continue;
           waiting.met = true;
           met(*waiting.holder);
         }
@@ -287,14 +304,9 @@ class Deadlock {
     for (const grant::SlotWant& want : request.slots) {
       if (semaphore::is_open_to(state_, want, request.holder, now_)) continue;
       const auto pool = pools_.find(&want.name);
-      if (pool == pools_.end() || pool->second.moves) continue;
-      const auto is_in_the_way = [&](const Holder* member) { return *member != request.holder; };
-      const auto& members = pool->second.members;
-      const bool has_mover = std::ranges::any_of(
-          members, [&](const Holder* member) { return is_in_the_way(member) && moves(*member); });
-      if (has_mover) continue;
-      for (const Holder* member : members) {
-        if (is_in_the_way(member)) see(*member);
+      if (pool == pools_.end() || pool->second.has_room(want.weight, request.holder)) continue;
+      for (const auto& [member, weight] : pool->second.members) {
+        if (*member != request.holder) see(*member);
       }
     }
   }

@@ -81,6 +81,34 @@ TEST(WaitGraph, OfASemaphoreAllOtherHoldersMustBeStuck) {
   EXPECT_EQ(cycle.front(), bo);
 }
 
+TEST(WaitGraph, OfASemaphoreSoManyHoldersMustMoveAsMakeRoom) {
+  Grants world;
+  world.create("agents", 3);
+  world.acquire(bo, "one");
+  world.enter(ana, "agents", 1);
+  world.enter(cy, "agents", 2);
+  world.acquire(ana, "one", waiting);
+
+  EXPECT_EQ(as<WouldDeadlock>(world.enter(bo, "agents", 3, waiting)).cycle, (Cycle{bo, ana}))
+      << "cy can move, and that is not enough";
+  EXPECT_TRUE(is<Waiting>(world.enter(bo, "agents", 2, waiting))) << "and here it is";
+}
+
+TEST(WaitGraph, WhoWaitsForRoomIsFreedByAsManyAsMakeIt) {
+  // cy needs what both di and bo have; di can move, and bo too: nobody is stuck.
+  Grants world;
+  world.create("agents", 3);
+  world.acquire(cy, "one");
+  world.enter(ana, "agents", 1);
+  world.enter(bo, "agents", 1);
+  world.enter(di, "agents", 1);
+  world.enter(cy, "agents", 2, waiting);
+
+  EXPECT_TRUE(is<Waiting>(world.acquire(ana, "one", waiting)));
+  EXPECT_EQ(as<WouldDeadlock>(world.acquire(bo, "one", waiting)).cycle, (Cycle{bo, cy}))
+      << "then two of the three would wait for cy";
+}
+
 TEST(WaitGraph, TwoIncreasesThatWaitForEachOtherAreACycle) {
   Grants world;
   world.create("agents", 2);

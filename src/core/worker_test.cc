@@ -1,5 +1,6 @@
 #include "core/worker.h"
 
+#include "base/die_testing.h"
 #include "core/heard_testing.h"
 #include "core/testing.h"
 
@@ -335,17 +336,17 @@ RC_GTEST_PROP(Worker, NothingIsLeftLyingWhileThereIsRoom, ()) {
   std::uint32_t most = 2;
   const int steps = *rc::gen::inRange(1, 40);
   for (int i = 0; i < steps; ++i) {
-    switch (*rc::gen::inRange(0, 9)) {
+    switch (*die(9)) {
       case 0:
       case 1:
-        world.push("1", std::chrono::seconds{*rc::gen::inRange(0, 2)});
+        world.push("1", std::chrono::seconds{*die(2)});
         break;
       case 2:
       case 3:
-        if (!world.state.outbox.empty()) world.end_one(*rc::gen::inRange(0, 2));
+        if (!world.state.outbox.empty()) world.end_one(*die(2));
         break;
       case 4: {
-        const std::uint32_t size = *rc::gen::inRange<std::uint32_t>(1, 4);
+        const std::uint32_t size = *die<std::uint32_t>(1, 4);
         most = std::max(most, size);
         world.ask(Command{Resize{fixer, size}});
         break;
@@ -362,7 +363,7 @@ RC_GTEST_PROP(Worker, NothingIsLeftLyingWhileThereIsRoom, ()) {
       default:
         world.start();
     }
-    world.pass(std::chrono::seconds{*rc::gen::inRange(0, 2)});
+    world.pass(std::chrono::seconds{*die(2)});
     if (!world.worker()) continue;
     const queue::QueueNo no = *world.state.queues.names.find(bugs);
     const queue::Queue& queue = *world.state.queues.queues.find(no);
