@@ -85,8 +85,10 @@ Reply Root::dispatch(const Request& request) {
       [&](const CancelRequest& command) { return cancel_request(turn_, command); });
 }
 
-// What is due has happened, whether or not a tick came by: no answer depends on that.
+// What is due has happened, whether or not a tick came by: no answer depends on that. But what was
+// seen may have been so before anything was due, if we were away: it is heard first.
 Reply Root::handle(const Request& request) {
+  if (is_observation(request.command)) return answer(request);
   settle_due();
   drain();
   turn_.touched_ = 0;
@@ -102,6 +104,7 @@ Reply Root::answer(const Request& request) {
     return refused(Why::NotFound, "project");
   }
   if (request.key.empty()) return dispatch(request);
+  if (request.key.size() > limits::name_bytes) return refused(Why::OverLimit, "key");
 
   const key::Name name{request.project, request.key};
   const std::uint64_t digest = digest_of(key::unbound(request.command));
@@ -136,9 +139,10 @@ void Root::settle_due() {
 
 void Root::go_on_with_chores() {
   while (turn_.may_touch() && !turn_.state().chores.waiting.empty()) {
-    const auto first = turn_.state().chores.waiting.begin();
-    const std::uint64_t number = (*first).first;
-    Chore chore = (*first).second;
+    const std::uint64_t number = (*turn_.state().chores.waiting.begin()).first;
+    // Taken out, not copied: what it has collected may be long.
+    Chore chore = std::move(*turn_.change().chores.waiting.edit(number));
+    turn_.change().chores.waiting.erase(number);
     turn_.touch();
     const bool finished = match(
         chore,
@@ -151,10 +155,9 @@ void Root::go_on_with_chores() {
         [&](lock::CleanupRest& rest) { return lock::go_on(turn_, rest); },
         [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
         [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
-    Chores& chores = turn_.change().chores;
-    chores.waiting.erase(number);
     if (finished) continue;
     // It stopped because the budget is spent: next time it is the turn of others.
+    Chores& chores = turn_.change().chores;
     chores.waiting.set(++chores.last, std::move(chore));
     break;
   }

@@ -9,7 +9,7 @@
 namespace reeve::board {
 namespace {
 
-constexpr std::size_t kTitleBytes = 1000;
+constexpr std::size_t title_bytes = 1000;
 
 bool may_add_section(const Turn& turn) {
   return turn.state().board.sections.size() < limits::names_a_project;
@@ -53,7 +53,7 @@ reeve::Reply on(Turn& turn, const RemoveSection& command) {
 
 reeve::Reply on(Turn& turn, const Add& command) {
   const ProjectNo project = turn.project();
-  if (command.title.empty() || command.title.size() > kTitleBytes) {
+  if (command.title.empty() || command.title.size() > title_bytes) {
     return refused(Why::BadValue, "title");
   }
   if (command.section && !is_good_name(command.section->name)) {
@@ -81,7 +81,7 @@ reeve::Reply on(Turn& turn, const Add& command) {
   ++edit(turn, project).open;
   add_note(turn, id, "", command.note);
   turn.emit(project, WasAdded{id, task.title, task.section});
-  serve_in_order(turn, project);
+  serve_in_order(turn, project, turn.now());
   return {Added{id}};
 }
 

@@ -259,7 +259,8 @@ struct TellWaiters {
 struct DueKey {
   ProjectNo project;
   Time due;
-  std::variant<TaskLease, SectionLease, WaitEnd, RunnerSilence, Forget, ServeLine, TellWaiters>
+  // Of what is due in one millisecond a wait is over first: core/grant has it so, too.
+  std::variant<WaitEnd, TaskLease, SectionLease, RunnerSilence, Forget, ServeLine, TellWaiters>
       what;
 
   auto operator<=>(const DueKey&) const = default;
@@ -464,6 +465,8 @@ struct Started {
   Time expires_at;
   std::optional<Token> section_token;
   std::optional<RunnerName> claimed_from;  // its lock was over
+  bool took_task = false;                  // else it was the runner's already
+  bool took_section = false;
 
   bool operator==(const Started&) const = default;
 };
@@ -704,7 +707,7 @@ void due(Turn& turn, const Due& due);
 void leave(Turn& turn, WaiterId waiter, Left left);
 void came_back(Turn& turn, WaiterId waiter);
 
-// The answer found nobody: the task is free again.
+// The answer found nobody: what was new in it, task and section, goes to the next.
 void take_back(Turn& turn, const Started& started);
 
 EventName name_of(const Event& event);

@@ -30,7 +30,7 @@ reeve::Reply force_section(Turn& turn, const SectionName& name, const ForceRelea
   unlock(turn, name);
   turn.emit(name.project,
             WasForced{name, from, std::string(cut(command.by)), std::string(cut(command.reason))});
-  serve(turn, name);
+  serve(turn, name, turn.now());
   return {Ok{}};
 }
 
@@ -46,8 +46,8 @@ reeve::Reply on(Turn& turn, const ForceRelease& command) {
             [&](const BoardTaskId& id) -> reeve::Reply {
               if (!find(turn, id)->lock) return {Ok{}};
               force_task(turn, id, command);
-              serve(turn, line_of(id, *find(turn, id)));
-              serve_in_order(turn, find(turn, id)->project);
+              serve(turn, line_of(id, *find(turn, id)), turn.now());
+              serve_in_order(turn, find(turn, id)->project, turn.now());
               return {Ok{}};
             });
       },

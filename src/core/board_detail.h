@@ -22,6 +22,7 @@ std::variant<BoardTaskId, Refused> resolve(const Turn& turn, const TaskRef& ref)
 SectionName place_of(const BoardTask& task);
 ReadyKey ready_key(BoardTaskId id, const BoardTask& task);
 bool is_good(const Turn& turn, const Tenure& tenure);
+bool is_good(const Turn& turn, const Tenure& tenure, Time when);
 
 // A good runner's name that there is room for, or why not.
 std::optional<Refused> mistake_in(const Turn& turn, const RunnerName& runner);
@@ -68,14 +69,17 @@ struct CanStart {
 };
 using Verdict = std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing>;
 
-Verdict may_start(const Turn& turn, BoardTaskId task, const RunnerName& runner);
+// As of `when`: what time does is done in its order, be it noticed late, and whoever is served
+// because a lease is over must not get what was over only after his wait.
+Verdict may_start(const Turn& turn, BoardTaskId task, const RunnerName& runner, Time when);
 
 // Who, other than `runner`, has the section; none if it is free or the runner's.
 std::optional<SectionLocked> held_by_another(const Turn& turn,
                                              const SectionName& section,
-                                             const RunnerName& runner);
+                                             const RunnerName& runner,
+                                             Time when);
 
-Started take(Turn& turn, BoardTaskId task, const RunnerName& runner);
+Started take(Turn& turn, BoardTaskId task, const RunnerName& runner, Time when);
 void see(Turn& turn, const RunnerName& runner);
 
 // The lock of a task, of a section, is no more. Nobody is served yet.
@@ -96,20 +100,18 @@ void forget(Turn& turn, BoardTaskId task);
 // ── Lines (board_lines.cc) ──
 
 Line line_of(BoardTaskId id, const BoardTask& task);
-Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted);
-reeve::Reply act(Turn& turn,
-                 const RunnerName& runner,
-                 const Wanted& wanted,
-                 const Verdict& verdict);
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
+reeve::Reply act(
+    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when);
 reeve::Reply wait_in_line(Turn& turn,
                           const RunnerName& runner,
                           const Wanted& wanted,
                           const Verdict& verdict,
                           const Wait& wait);
 
-// Gives what there is to those who wait, in their order.
-void serve(Turn& turn, const Line& line);
-void serve_in_order(Turn& turn, ProjectNo project);
+// Gives what there was at `when` to those who waited then, in their order.
+void serve(Turn& turn, const Line& line, Time when);
+void serve_in_order(Turn& turn, ProjectNo project, Time when);
 void tell_waiters(Turn& turn, BoardTaskId task);
 void wait_is_over(Turn& turn, WaiterId waiter);
 

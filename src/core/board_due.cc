@@ -12,11 +12,12 @@ void arm(Turn& turn, ProjectNo project) {
 }
 
 // A lease that is over is announced once. With somebody in line it is claimed at once, else it
-// stays visible until somebody asks.
-void look_at(Turn& turn, const TaskLease& what) {
+// stays visible until somebody asks. One whose limit was moved meanwhile is looked at again when
+// that is over, also if it is by now: what happened in between comes first.
+void look_at(Turn& turn, const TaskLease& what, Time when) {
   const BoardTask& task = *find(turn, what.task);
   const Time over = *over_at(task.lock->lease, turn.leases_from());
-  if (over > turn.now()) {
+  if (over > when) {
     const ProjectNo project = task.project;
     edit(turn, what.task).lock->due = over;
     return expect(turn, {project, over, what});
@@ -27,20 +28,20 @@ void look_at(Turn& turn, const TaskLease& what) {
   turn.change().board.ready.insert(ready_key(what.task, task));
   edit(turn, what.task).lock->expired = true;
   turn.emit(project, HasExpired{what.task, runner});
-  serve(turn, line);
+  serve(turn, line, when);
 }
 
-void look_at(Turn& turn, const SectionLease& what) {
+void look_at(Turn& turn, const SectionLease& what, Time when) {
   const SectionName& name = what.section;
   const Time limit = *section_limit(turn.state().board, name, turn.leases_from());
-  if (turn.now() <= limit) {
+  if (when <= limit) {
     const Time over = saturating_add(limit, Duration{1});
     edit(turn, name).lock->due = over;
     return expect(turn, {name.project, over, what});
   }
   edit(turn, name).lock->expired = true;
   turn.emit(name.project, SectionExpired{name, find(turn, name)->lock->runner});
-  serve(turn, name);
+  serve(turn, name, when);
 }
 
 void look_at(Turn& turn, const RunnerSilence& what) {
@@ -71,12 +72,12 @@ void settle_one(Turn& turn, ProjectNo project) {
     turn.change().board.due.erase(key);
     match(
         key.what,
-        [&](const TaskLease& what) { look_at(turn, what); },
-        [&](const SectionLease& what) { look_at(turn, what); },
         [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
+        [&](const TaskLease& what) { look_at(turn, what, key.due); },
+        [&](const SectionLease& what) { look_at(turn, what, key.due); },
         [&](const RunnerSilence& what) { look_at(turn, what); },
         [&](const Forget& what) { forget(turn, what.task); },
-        [&](const ServeLine& what) { serve(turn, what.line); },
+        [&](const ServeLine& what) { serve(turn, what.line, key.due); },
         [&](const TellWaiters& what) { tell_waiters(turn, what.task); });
   }
   arm(turn, project);

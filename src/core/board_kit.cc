@@ -109,7 +109,7 @@ std::variant<BoardTaskId, Refused> settled(Turn& turn, const TaskRef& ref) {
 void after_release(Turn& turn, BoardTaskId id, const std::optional<SectionName>& section) {
   tell_waiters(turn, id);
   release_if_done(turn, section);
-  serve(turn, section ? Line{*section} : Line{id});
+  serve(turn, section ? Line{*section} : Line{id}, turn.now());
 }
 
 void count_open(Turn& turn, const SectionName& name, bool more) {

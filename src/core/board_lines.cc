@@ -57,9 +57,9 @@ std::optional<Line> line_for(const Turn& turn, const Verdict& verdict) {
 }
 
 // Whether the waiter has its answer. One whose way is barred elsewhere now stands there.
-bool try_to_serve(Turn& turn, WaiterId id) {
+bool try_to_serve(Turn& turn, WaiterId id, Time when) {
   const Waiter waiter = *find_waiter(turn, id);
-  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted);
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, when);
   if (const std::optional<Line> line = line_for(turn, verdict)) {
     if (*line == waiter.line) return false;
     Table& table = turn.change().board;
@@ -69,12 +69,12 @@ bool try_to_serve(Turn& turn, WaiterId id) {
     return true;
   }
   remove(turn, id);
-  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict));
+  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict, when));
   return true;
 }
 
 // Who has just got in may have asked for more than one task of the section.
-void serve_runner(Turn& turn, const RunnerName& runner, const Line& line) {
+void serve_runner(Turn& turn, const RunnerName& runner, const Line& line, Time when) {
   WaiterId after;
   while (turn.may_touch()) {
     const PersistentSet<RunnerWaiter>& waiters = turn.state().board.runner_waiters;
@@ -83,8 +83,22 @@ void serve_runner(Turn& turn, const RunnerName& runner, const Line& line) {
     after = (*next).waiter;
     turn.touch();
     const Waiter& waiter = *find_waiter(turn, after);
-    if (waiter.line == line && session::is_here(turn, waiter.session)) try_to_serve(turn, after);
+    if (waiter.line != line || waiter.until <= when) continue;
+    if (session::is_here(turn, waiter.session)) try_to_serve(turn, after, when);
   }
+}
+
+// A wait ends with what could be had up to then, and not at that moment. Nothing is given to
+// somebody who is not there to take it.
+void end_wait(Turn& turn, WaiterId id) {
+  const Waiter waiter = *find_waiter(turn, id);
+  const Time last = waiter.until - Duration{1};
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, last);
+  const bool is_here = session::is_here(turn, waiter.session);
+  remove(turn, id);
+  turn.answer(id,
+              is_here ? act(turn, waiter.runner, waiter.wanted, verdict, last)
+                      : reeve::Reply{WaitEnded{Left::TimedOut}});
 }
 
 // The first ready task of a place: with a section, only if no other has it.
@@ -95,10 +109,13 @@ std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& plac
   return (*first).task;
 }
 
-Verdict next_of_section(const Turn& turn, const RunnerName& runner, const SectionName& name) {
+Verdict next_of_section(const Turn& turn,
+                        const RunnerName& runner,
+                        const SectionName& name,
+                        Time when) {
   const Section* section = find(turn, name);
   if (!section || section->open == 0) return Nothing{};
-  if (const auto locked = held_by_another(turn, name, runner)) return *locked;
+  if (const auto locked = held_by_another(turn, name, runner, when)) return *locked;
   if (const auto task = first_ready(turn, name)) return CanStart{*task};
   return Nothing{true};
 }
@@ -115,14 +132,14 @@ std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& r
   return std::nullopt;
 }
 
-Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order) {
+Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
   const Table& table = turn.state().board;
   if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
   bool open = false;
   for (auto at = table.open_sections.lower_bound({runner.project, 0, {}});
        at != table.open_sections.end() && (*at).project == runner.project;
        ++at) {
-    const Verdict verdict = next_of_section(turn, runner, {runner.project, (*at).name});
+    const Verdict verdict = next_of_section(turn, runner, {runner.project, (*at).name}, when);
     if (std::holds_alternative<CanStart>(verdict)) return verdict;
     const Nothing* nothing = std::get_if<Nothing>(&verdict);
     if (nothing && !nothing->open) continue;
@@ -141,26 +158,24 @@ Line line_of(BoardTaskId id, const BoardTask& task) {
   return id;
 }
 
-Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted) {
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
   return match(
       wanted,
-      [&](const ThisTask& it) { return may_start(turn, it.task, runner); },
+      [&](const ThisTask& it) { return may_start(turn, it.task, runner, when); },
       [&](const NextTask& it) {
-        return it.section ? next_of_section(turn, runner, *it.section)
-                          : next_of_all(turn, runner, it.in_order);
+        return it.section ? next_of_section(turn, runner, *it.section, when)
+                          : next_of_all(turn, runner, it.in_order, when);
       });
 }
 
-reeve::Reply act(Turn& turn,
-                 const RunnerName& runner,
-                 const Wanted& wanted,
-                 const Verdict& verdict) {
+reeve::Reply act(
+    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when) {
   return match(
       verdict,
       [&](const CanStart& can) -> reeve::Reply {
         const NextTask* next = std::get_if<NextTask>(&wanted);
         if (next && !next->start) return {Found{can.task}};
-        return {take(turn, can.task, runner)};
+        return {take(turn, can.task, runner, when)};
       },
       [](const TaskLocked& locked) -> reeve::Reply { return {locked}; },
       [](const SectionLocked& locked) -> reeve::Reply { return {locked}; },
@@ -174,7 +189,7 @@ reeve::Reply wait_in_line(Turn& turn,
                           const Verdict& verdict,
                           const Wait& wait) {
   const std::optional<Line> line = line_for(turn, verdict);
-  if (!line) return act(turn, runner, wanted, verdict);
+  if (!line) return act(turn, runner, wanted, verdict, turn.now());
   if (turn.state().board.waiters.size() >= limits::waiters_a_line) {
     return refused(Why::OverLimit, "waiters");
   }
@@ -203,34 +218,43 @@ reeve::Reply wait_in_line(Turn& turn,
   return {Waiting{id}};
 }
 
-void serve(Turn& turn, const Line& line) {
+void serve(Turn& turn, const Line& line, Time when) {
   while (const std::optional<WaiterId> head = head_of(turn, line)) {
     const Waiter waiter = *find_waiter(turn, *head);
     if (!turn.may_touch()) {
       return expect(turn, {project_of(turn, line), turn.now(), ServeLine{line}});
     }
     turn.touch();
+    // Nobody has told it yet.
+    if (waiter.until <= when) {
+      end_wait(turn, *head);
+      continue;
+    }
     // A line waits for its head to come back after a restart, but not for longer than that.
     if (!session::is_here(turn, waiter.session)) {
       const Time later = saturating_add(turn.now(), limits::session_return);
       return expect(turn, {project_of(turn, line), later, ServeLine{line}});
     }
-    if (!try_to_serve(turn, *head)) return;
-    serve_runner(turn, waiter.runner, line);
+    if (!try_to_serve(turn, *head, when)) return;
+    serve_runner(turn, waiter.runner, line, when);
   }
 }
 
 // There is something new to start: those who take the sections in order may want it.
-void serve_in_order(Turn& turn, ProjectNo project) {
+void serve_in_order(Turn& turn, ProjectNo project, Time when) {
   while (turn.may_touch()) {
     const PersistentSet<OrderWaiter>& waiters = turn.state().board.order_waiters;
     const auto first = waiters.lower_bound({project, {}});
     if (first == waiters.end() || (*first).project != project) return;
     const WaiterId head = (*first).waiter;
     turn.touch();
+    if (find_waiter(turn, head)->until <= when) {
+      end_wait(turn, head);
+      continue;
+    }
     // Its turn comes when it is back (came_back), or goes to the next when it is not.
     if (!session::is_here(turn, find_waiter(turn, head)->session)) return;
-    try_to_serve(turn, head);
+    try_to_serve(turn, head, when);
     if (find_waiter(turn, head)) return;
   }
 }
@@ -256,15 +280,9 @@ void tell_waiters(Turn& turn, BoardTaskId id) {
 
 void wait_is_over(Turn& turn, WaiterId id) {
   const Waiter waiter = *find_waiter(turn, id);
-  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted);
-  // Nothing is given to somebody who is not there to take it.
-  const bool is_here = session::is_here(turn, waiter.session);
-  remove(turn, id);
-  turn.answer(id,
-              is_here ? act(turn, waiter.runner, waiter.wanted, verdict)
-                      : reeve::Reply{WaitEnded{Left::TimedOut}});
-  serve(turn, waiter.line);
-  serve_in_order(turn, waiter.runner.project);
+  end_wait(turn, id);
+  serve(turn, waiter.line, waiter.until);
+  serve_in_order(turn, waiter.runner.project, waiter.until);
 }
 
 void leave(Turn& turn, WaiterId id, Left left) {
@@ -274,8 +292,8 @@ void leave(Turn& turn, WaiterId id, Left left) {
   const ProjectNo project = waiter->runner.project;
   remove(turn, id);
   turn.answer(id, {WaitEnded{left}});
-  serve(turn, line);
-  serve_in_order(turn, project);
+  serve(turn, line, turn.now());
+  serve_in_order(turn, project, turn.now());
 }
 
 void came_back(Turn& turn, WaiterId id) {
@@ -283,15 +301,24 @@ void came_back(Turn& turn, WaiterId id) {
   if (!waiter) return;
   const Line line = waiter->line;
   const ProjectNo project = waiter->runner.project;
-  serve(turn, line);
-  serve_in_order(turn, project);
+  serve(turn, line, turn.now());
+  serve_in_order(turn, project, turn.now());
 }
 
+// Only what was new: the task may have been the runner's before, and so the section. A section in
+// which he has begun something else meanwhile stays his.
 void take_back(Turn& turn, const Started& started) {
+  if (const BoardTask* before = find(turn, started.task)) settle(turn, before->project);
   const BoardTask* task = find(turn, started.task);
   if (!task || !task->lock || task->lock->lease.token != started.token) return;
+  if (!started.took_task) return;
   const RunnerName runner = task->lock->runner;
+  const std::optional<SectionName> section = task->section;
   on_task(turn, started.task, PutBack{started.task, runner, started.token});
+  if (!section || !started.took_section) return;
+  const Section* held = find(turn, *section);
+  if (!held || !held->lock || held->lock->lease.token != started.section_token) return;
+  on(turn, LetGo{*section, runner});
 }
 
 }  // namespace reeve::board

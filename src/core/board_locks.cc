@@ -19,18 +19,18 @@ Tenure tenure_for(Turn& turn, const RunnerName& runner, Duration timeout) {
   return tenure;
 }
 
-bool has_section(const Turn& turn, const SectionName& name, const RunnerName& runner) {
+bool has_section(const Turn& turn, const SectionName& name, const RunnerName& runner, Time when) {
   const Section* section = find(turn, name);
   return section && section->lock && section->lock->runner == runner &&
-         turn.now() <= *section_limit(turn.state().board, name, turn.leases_from());
+         when <= *section_limit(turn.state().board, name, turn.leases_from());
 }
 
-// The runner has the section now, under the lease it had or a new one.
-Token take_section(Turn& turn, const SectionName& name, const RunnerName& runner) {
+// The runner has the section now, under the lease it had or a new one; whether it is new.
+bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner, Time when) {
   const Section& section = *find(turn, name);
-  if (has_section(turn, name, runner)) {
-    extend_section(turn, name, runner);
-    return find(turn, name)->lock->lease.token;
+  if (has_section(turn, name, runner, when)) {
+    edit(turn, name).lock->lease.last_sign = turn.now();
+    return false;
   }
   if (section.lock) unlock(turn, name);
   const Tenure tenure = tenure_for(turn, runner, locking_of(turn, name.project).section_timeout);
@@ -38,7 +38,7 @@ Token take_section(Turn& turn, const SectionName& name, const RunnerName& runner
   turn.change().board.held.insert({runner, name});
   expect(turn, {name.project, tenure.due, SectionLease{name}});
   turn.emit(name.project, SectionTaken{name, runner});
-  return tenure.lease.token;
+  return true;
 }
 
 // A free lock is kept for the head of its line while that is away (core/session).
@@ -65,8 +65,10 @@ void look_sooner(Turn& turn, const SectionName& name) {
 
 }  // namespace
 
-bool is_good(const Turn& turn, const Tenure& tenure) {
-  return !tenure.expired && !is_over(tenure.lease, turn.leases_from(), turn.now());
+bool is_good(const Turn& turn, const Tenure& tenure) { return is_good(turn, tenure, turn.now()); }
+
+bool is_good(const Turn& turn, const Tenure& tenure, Time when) {
+  return !tenure.expired && !is_over(tenure.lease, turn.leases_from(), when);
 }
 
 std::optional<Time> section_limit(const Table& table, const SectionName& name, Time leases_from) {
@@ -87,42 +89,44 @@ std::optional<Time> section_limit(const Table& table, const SectionName& name, T
 
 std::optional<SectionLocked> held_by_another(const Turn& turn,
                                              const SectionName& name,
-                                             const RunnerName& runner) {
+                                             const RunnerName& runner,
+                                             Time when) {
   const Section* section = find(turn, name);
   if (section && section->lock) {
     if (section->lock->runner == runner) return std::nullopt;
     const Time last = *section_limit(turn.state().board, name, turn.leases_from());
-    if (turn.now() <= last) return SectionLocked{name, section->lock->runner, last};
+    if (when <= last) return SectionLocked{name, section->lock->runner, last};
   }
   if (const Waiter* head = awaited_head(turn, name, runner)) {
-    return SectionLocked{name, head->runner, saturating_add(turn.now(), limits::session_return)};
+    return SectionLocked{name, head->runner, saturating_add(when, limits::session_return)};
   }
   return std::nullopt;
 }
 
-Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner) {
+Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   const BoardTask& task = *find(turn, id);
   if (!is_open(task.status)) return TaskFinished{id, task.status};
-  if (task.lock && task.lock->runner != runner && is_good(turn, *task.lock)) {
+  if (task.lock && task.lock->runner != runner && is_good(turn, *task.lock, when)) {
     return TaskLocked{id, task.lock->runner, limit(turn, *task.lock)};
   }
   if (task.section) {
-    if (const auto locked = held_by_another(turn, *task.section, runner)) return *locked;
+    if (const auto locked = held_by_another(turn, *task.section, runner, when)) return *locked;
   } else if (const Waiter* head = awaited_head(turn, id, runner)) {
-    return TaskLocked{id, head->runner, saturating_add(turn.now(), limits::session_return)};
+    return TaskLocked{id, head->runner, saturating_add(when, limits::session_return)};
   }
   return CanStart{id};
 }
 
-Started take(Turn& turn, BoardTaskId id, const RunnerName& runner) {
+Started take(Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   see(turn, runner);
   Started started;
   started.task = id;
   if (const std::optional<SectionName> section = find(turn, id)->section) {
-    started.section_token = take_section(turn, *section, runner);
+    started.took_section = take_section(turn, *section, runner, when);
+    started.section_token = find(turn, *section)->lock->lease.token;
   }
   const std::optional<Tenure> before = find(turn, id)->lock;
-  if (before && before->runner == runner && is_good(turn, *before)) {
+  if (before && before->runner == runner && is_good(turn, *before, when)) {
     Tenure& lock = *edit(turn, id).lock;
     lock.lease.last_sign = turn.now();
     started.token = lock.lease.token;
@@ -130,6 +134,7 @@ Started take(Turn& turn, BoardTaskId id, const RunnerName& runner) {
     return started;
   }
 
+  started.took_task = true;
   if (before) unlock(turn, id);
   const ProjectNo project = find(turn, id)->project;
   const Tenure tenure = tenure_for(turn, runner, locking_of(turn, project).task_timeout);
@@ -220,7 +225,8 @@ void set_status(Turn& turn, BoardTaskId id, Status status) {
 }
 
 void extend_section(Turn& turn, const SectionName& name, const RunnerName& runner) {
-  if (has_section(turn, name, runner)) edit(turn, name).lock->lease.last_sign = turn.now();
+  if (has_section(turn, name, runner, turn.now()))
+    edit(turn, name).lock->lease.last_sign = turn.now();
 }
 
 void release_if_done(Turn& turn, const std::optional<SectionName>& name) {

@@ -32,9 +32,9 @@ reeve::Reply get(Turn& turn,
                  const std::optional<Wait>& wait) {
   if (const auto mistake = mistake_in(turn, runner)) return {*mistake};
   if (count_held(turn, runner) >= most_held) return refused(Why::OverLimit, "held");
-  const Verdict verdict = look_for(turn, runner, wanted);
+  const Verdict verdict = look_for(turn, runner, wanted, turn.now());
   if (wait) return wait_in_line(turn, runner, wanted, verdict, *wait);
-  return act(turn, runner, wanted, verdict);
+  return act(turn, runner, wanted, verdict, turn.now());
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
   set_status(turn, id, Status::Pending);
   turn.emit(project, WasReleased{id, command.runner.name});
   after_release(turn, id, section);
-  serve_in_order(turn, project);
+  serve_in_order(turn, project, turn.now());
   return {Ok{}};
 }
 
@@ -104,7 +104,7 @@ reeve::Reply on(Turn& turn, const LetGo& command) {
   }
   unlock(turn, command.section);
   turn.emit(command.section.project, SectionReleased{command.section, command.runner});
-  serve(turn, command.section);
+  serve(turn, command.section, turn.now());
   return {Ok{}};
 }
 

@@ -12,10 +12,7 @@ namespace {
 
 // Both clocks, within the years in which the calendar is good.
 Stamp reading(const Turn& turn) {
-  using namespace std::chrono;
-  constexpr Wall kEarliest = sys_days{year{1900} / 1 / 1};
-  constexpr Wall kLatest = sys_days{year{9999} / 1 / 1};
-  return {turn.now(), std::clamp(turn.wall(), kEarliest, kLatest)};
+  return {turn.now(), std::clamp(turn.wall(), calendar_begins, calendar_ends)};
 }
 
 const Cron* find(const Turn& turn, const CronName& name) {

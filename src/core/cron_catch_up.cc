@@ -8,7 +8,7 @@
 namespace reeve::cron {
 namespace {
 
-constexpr std::size_t kMostShown = 1000;
+constexpr std::size_t most_shown = 1000;
 
 Wall moved(Wall wall, Duration by) {
   const Time sum = saturating_add(Time(wall.time_since_epoch()), by);
@@ -100,7 +100,7 @@ std::vector<Wall> next_fires(const Cron& cron, Stamp now, std::size_t count) {
   std::vector<Wall> fires;
   if (!cron.plan.definition) return fires;
   Stamp last{std::max(cron.last.now, now.now), std::max(cron.last.wall, now.wall)};
-  while (fires.size() < std::min(count, kMostShown)) {
+  while (fires.size() < std::min(count, most_shown)) {
     const std::optional<Stamp> next = instant_after(cron, last, now);
     if (!next) break;
     fires.push_back(next->wall);

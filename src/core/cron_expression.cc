@@ -12,9 +12,9 @@ namespace {
 
 using Names = std::span<const std::string_view>;
 
-constexpr std::array<std::string_view, 12> kMonths = {
+constexpr std::array<std::string_view, 12> month_names = {
     "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"};
-constexpr std::array<std::string_view, 7> kWeekdays = {
+constexpr std::array<std::string_view, 7> weekday_names = {
     "sun", "mon", "tue", "wed", "thu", "fri", "sat"};
 
 struct Field {
@@ -24,11 +24,11 @@ struct Field {
   Names names = {};  // of first, first + 1, ...
 };
 
-constexpr std::array<Field, 5> kFields = {{{"minute", 0, 59},
-                                           {"hour", 0, 23},
-                                           {"day of month", 1, 31},
-                                           {"month", 1, 12, kMonths},
-                                           {"day of week", 0, 7, kWeekdays}}};
+constexpr std::array<Field, 5> all_fields = {{{"minute", 0, 59},
+                                              {"hour", 0, 23},
+                                              {"day of month", 1, 31},
+                                              {"month", 1, 12, month_names},
+                                              {"day of week", 0, 7, weekday_names}}};
 
 struct Values {
   std::uint64_t bits = 0;
@@ -134,24 +134,24 @@ Result<Values> parse_field(const Field& field, std::string_view text) {
 }
 
 std::vector<std::string_view> words_of(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t";
+  constexpr std::string_view spaces = " \t";
   std::vector<std::string_view> words;
   while (true) {
-    const std::size_t begin = text.find_first_not_of(kSpaces);
+    const std::size_t begin = text.find_first_not_of(spaces);
     if (begin == std::string_view::npos) return words;
     text.remove_prefix(begin);
-    words.push_back(text.substr(0, text.find_first_of(kSpaces)));
+    words.push_back(text.substr(0, text.find_first_of(spaces)));
     text.remove_prefix(words.back().size());
   }
 }
 
 // With the day of the week left open, one of the days must exist in one of the months.
 bool ever_comes(const Expression& expression) {
-  constexpr std::array<unsigned, 13> kLongest = {0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+  constexpr std::array<unsigned, 13> longest = {0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (!expression.any_weekday) return true;
   for (unsigned month = 1; month <= 12; ++month) {
     if ((expression.months >> month & 1U) == 0) continue;
-    for (unsigned day = 1; day <= kLongest[month]; ++day) {
+    for (unsigned day = 1; day <= longest[month]; ++day) {
       if ((expression.days >> day & 1U) != 0) return true;
     }
   }
@@ -162,16 +162,16 @@ bool ever_comes(const Expression& expression) {
 
 Result<Expression> parse_expression(std::string_view text) {
   const std::vector<std::string_view> words = words_of(text);
-  if (words.size() != kFields.size()) {
+  if (words.size() != all_fields.size()) {
     return fail(Error::Code::BadRequest,
                 fmt::format("'{}' has {} fields: a schedule has five, minute, hour, day of month, "
                             "month and day of week, as in '0 3 * * *'",
                             text,
                             words.size()));
   }
-  std::array<Values, kFields.size()> values;
-  for (std::size_t i = 0; i < kFields.size(); ++i) {
-    const Result<Values> field = parse_field(kFields[i], words[i]);
+  std::array<Values, all_fields.size()> values;
+  for (std::size_t i = 0; i < all_fields.size(); ++i) {
+    const Result<Values> field = parse_field(all_fields[i], words[i]);
     if (!field) return fail(field.error());
     values[i] = *field;
   }
@@ -185,7 +185,7 @@ Result<Expression> parse_expression(std::string_view text) {
                               days.any,
                               weekdays.any};
   if (!ever_comes(expression)) {
-    return mistake(kFields[2], words[2], "this day never comes in the months asked for");
+    return mistake(all_fields[2], words[2], "this day never comes in the months asked for");
   }
   return expression;
 }

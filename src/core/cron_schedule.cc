@@ -14,13 +14,9 @@ using time_zone::Local;
 using time_zone::Period;
 using time_zone::Zone;
 
-// Within these the calendar and the zones are good; cron is not for geologists.
-constexpr Wall kEarliest = sys_days{year{1900} / 1 / 1};
-constexpr Wall kLatest = sys_days{year{9999} / 1 / 1};
-
 // A date comes back within this time or never: the rarest, a 29 February on a given day of the
 // week, after forty years.
-constexpr years kHorizon{48};
+constexpr years horizon{48};
 
 bool has(std::uint64_t bits, unsigned bit) { return (bits >> bit & 1U) != 0; }
 
@@ -58,7 +54,7 @@ std::optional<Local> next_local(const Expression& expression, Local from) {
   from = ceil<minutes>(from);
   const local_days today = floor<days>(from);
   const year_month_day first{today};
-  const year limit = first.year() + kHorizon;
+  const year limit = first.year() + horizon;
   unsigned minute = static_cast<unsigned>(floor<minutes>(from - today).count());
 
   for (year_month_day date = first; date.year() < limit;) {
@@ -79,7 +75,7 @@ std::optional<Local> next_local(const Expression& expression, Local from) {
 // By elapsed time: whatever the clocks show, each time they show it.
 std::optional<Wall> next_elapsed(const Expression& expression, const Zone& zone, Wall after) {
   Wall from = after + Duration{1};
-  while (from < kLatest) {
+  while (from < calendar_ends) {
     const Period period = period_at(zone, from);
     const auto local = next_local(expression, to_local(from, period));
     if (!local) return std::nullopt;
@@ -115,19 +111,19 @@ bool is_sound(const Schedule& schedule) {
 }
 
 std::optional<Wall> next_after(const Expression& expression, const Zone& zone, Wall after) {
-  after = std::max(after, kEarliest);
-  if (after >= kLatest) return std::nullopt;
+  after = std::max(after, calendar_begins);
+  if (after >= calendar_ends) return std::nullopt;
   const std::optional<Wall> next = expression.any_hour ? next_elapsed(expression, zone, after)
                                                        : next_on_calendar(expression, zone, after);
-  return next && *next < kLatest ? next : std::nullopt;
+  return next && *next < calendar_ends ? next : std::nullopt;
 }
 
 std::optional<Wall> last_until(const Expression& expression,
                                const Zone& zone,
                                Wall after,
                                Wall until) {
-  after = std::max(after, kEarliest);
-  until = std::min(until, kLatest);
+  after = std::max(after, calendar_begins);
+  until = std::min(until, calendar_ends);
   const auto is_within = [&](std::optional<Wall> at) { return at && *at <= until; };
   std::optional<Wall> found = next_after(expression, zone, after);
   if (!is_within(found)) return std::nullopt;

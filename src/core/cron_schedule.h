@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "core/time_zone.h"
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -94,6 +95,10 @@ struct Definition {
 
   bool operator==(const Definition&) const = default;
 };
+
+// Within these the calendar and the zones are good; cron is not for geologists.
+inline constexpr Wall calendar_begins = std::chrono::sys_days{std::chrono::year{1900} / 1 / 1};
+inline constexpr Wall calendar_ends = std::chrono::sys_days{std::chrono::year{9999} / 1 / 1};
 
 // The five fields. A mistake names the field and what stood there; an expression whose date
 // never comes (30 February) is a mistake too.

@@ -33,7 +33,11 @@ ProjectNo project_of(const Turn& turn, const Process& process) {
       held->lease,
       [](const LockLease& lease) { return lease.name.project; },
       [](const SlotLease& lease) { return lease.name.project; },
-      [](const ItemLease&) { return shared_project; });
+      [&](const ItemLease& lease) {
+        const queue::Item* item = turn.state().queues.items.find(lease.item);
+        const queue::Queue* queue = item ? turn.state().queues.queues.find(item->queue) : nullptr;
+        return queue ? queue->name.project : shared_project;
+      });
 }
 
 void lease_gone(Turn& turn, const LeaseRef& lease) {

@@ -94,6 +94,32 @@ TEST(DecisionOwner, OfALock) {
   EXPECT_TRUE(play.state.decisions.open_of.empty());
 }
 
+// `lock run` always names one.
+TEST(DecisionOwner, OfALockWhoseProcessIsBeingEnded) {
+  for (const bool seen_dead : {true, false}) {
+    Play play;
+    lock::Config config;
+    config.escalate_stale = true;
+    play.set.locks.set("main", config);
+    play.load();
+    HolderMeta meta;
+    meta.process = build;
+    play.ask(by_ana(Boxed<HolderMeta>(meta)));
+    play.pass(1min + 1ms);
+    ASSERT_EQ(play.all_under_way<Kill>().size(), 1u);
+    const DecisionId first = play.question();
+    play.decide(Choice::LookAgain);
+    EXPECT_NE(play.question(), first);
+    if (seen_dead) {
+      play.input(custody::ProcessGone{build});
+    } else {
+      play.decide(Choice::ReleaseAnyway);
+    }
+    EXPECT_TRUE(is_free(play));
+    EXPECT_TRUE(play.state.decisions.open_of.empty()) << "what it was about has cleared";
+  }
+}
+
 TEST(DecisionOwner, OfAProcess) {
   Play play;
   HolderMeta meta;

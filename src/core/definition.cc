@@ -1,11 +1,14 @@
 #include "core/definition.h"
 
+#include "base/check.h"
 #include "base/match.h"
 #include "core/event_bus.h"
 #include "core/names.h"
 #include "core/turn.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 #include <utility>
 
 namespace reeve::definition {
@@ -13,11 +16,34 @@ namespace {
 
 // ── Decide ──
 
-template <class Map>
-std::optional<Refused> check_names(const Map& definitions, const char* limit) {
-  if (definitions.size() > limits::names_a_project) return Refused{Why::OverLimit, limit};
-  for (const auto& [name, definition] : definitions) {
-    if (!is_good_name(name)) return Refused{Why::BadName, name};
+// How a name of the shared project stands in a set.
+std::string text_of(const QueueName& name) {
+  return (name.project == shared_project ? "//" : "") + name.name;
+}
+
+template <class Name, class Map>
+std::set<Name> names_in(ProjectNo project, const Map& definitions) {
+  std::set<Name> names;
+  for (const auto& [text, definition] : definitions) {
+    names.insert(scoped_name<Name>(project, text));
+  }
+  return names;
+}
+
+// Whether they are good names, and those that are not there yet find room.
+template <class Name, class There, class Counts>
+std::optional<Refused> check_names(const std::set<Name>& names,
+                                   const There& there,
+                                   const Counts& counts,
+                                   const char* limit) {
+  std::map<ProjectNo, std::size_t> all;
+  for (const Name& name : names) {
+    if (!is_good_name(name.name)) return Refused{Why::BadName, name.name};
+    if (!there.contains(name)) ++all[name.project];
+  }
+  for (auto& [project, number] : all) {
+    if (const auto* count = counts.find(project)) number += *count;
+    if (number > limits::names_a_project) return Refused{Why::OverLimit, limit};
   }
   return std::nullopt;
 }
@@ -27,8 +53,8 @@ std::optional<QueueName> dead_letter_of(const Turn& turn,
                                         ProjectNo project,
                                         const Set& set,
                                         const QueueName& name) {
-  if (name.project == project) {
-    if (const queue::Config* config = set.queues.find(name.name)) return config->dead_letter;
+  if (name.project == project || name.project == shared_project) {
+    if (const queue::Config* config = set.queues.find(text_of(name))) return config->dead_letter;
   }
   const queue::Table& queues = turn.state().queues;
   const queue::QueueNo* number = queues.names.find(name);
@@ -51,17 +77,32 @@ bool goes_round(const Turn& turn, ProjectNo project, const Set& set, const Queue
 }
 
 std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set& set) {
-  if (std::optional<Refused> bad = check_names(set.locks, "locks")) return bad;
-  if (std::optional<Refused> bad = check_names(set.semaphores, "semaphores")) return bad;
-  if (std::optional<Refused> bad = check_names(set.queues, "queues")) return bad;
+  const State& state = turn.state();
+  const auto locks = names_in<LockName>(project, set.locks);
+  const auto semaphores = names_in<SemaphoreName>(project, set.semaphores);
+  std::set<QueueName> queues = names_in<QueueName>(project, set.queues);
+  for (const auto& [name, config] : set.queues) {
+    if (config.dead_letter) queues.insert(*config.dead_letter);
+  }
+  const semaphore::Table& slots = state.semaphores;
+  // A lock takes room when somebody takes it; how many can be defined is bounded alike.
+  const PersistentMap<ProjectNo, std::uint64_t> none;
+  std::optional<Refused> bad = check_names(locks, std::set<LockName>{}, none, "locks");
+  if (!bad) bad = check_names(semaphores, slots.semaphores, slots.counts, "semaphores");
+  if (!bad) bad = check_names(queues, state.queues.names, state.queues.queues_of, "queues");
+  if (bad) return bad;
   for (const auto& [name, config] : set.semaphores) {
-    if (config.capacity == 0) return Refused{Why::BadValue, name};
+    if (semaphore::mistake_in(config)) return Refused{Why::BadValue, name};
   }
   for (const auto& [name, config] : set.queues) {
+    if (queue::mistake_in(config)) return Refused{Why::BadValue, name};
     if (!config.dead_letter) continue;
-    if (!is_good_name(config.dead_letter->name))
-      return Refused{Why::BadName, config.dead_letter->name};
-    if (goes_round(turn, project, set, {project, name})) return Refused{Why::Loop, name};
+    if (!state.projects.projects.contains(config.dead_letter->project)) {
+      return Refused{Why::NotFound, "project"};
+    }
+    if (goes_round(turn, project, set, scoped_name<QueueName>(project, name))) {
+      return Refused{Why::Loop, name};
+    }
   }
   for (const Hook& hook : set.hooks) {
     if (!is_pattern(hook.pattern)) return Refused{Why::BadValue, hook.pattern};
@@ -74,32 +115,53 @@ std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set&
 
 // ── Apply ──
 
-void define_locks(Turn& turn, ProjectNo project, const Set& set) {
-  PersistentMap<LockName, lock::Config>& defined = turn.change().locks.defined;
-  std::vector<LockName> gone;
-  for (auto at = defined.lower_bound({project, ""}); at != defined.end(); ++at) {
-    if (at->first.project != project) break;
-    if (!set.locks.contains(at->first.name)) gone.push_back(at->first);
+// Whether a set in force says anything of this lock, which all projects share.
+bool is_defined(const Table& table, const std::string& text) {
+  for (const auto& [project, hash] : table.current) {
+    const Set* set = current(table, project);
+    if (set && set->locks.contains(text)) return true;
   }
-  for (const LockName& name : gone) defined.erase(name);
-  for (const auto& [name, config] : set.locks) defined.set({project, name}, config);
+  return false;
+}
+
+// What a set says of a lock goes with it. Of one that is shared the last word counts, until nobody
+// says anything of it any more.
+void define_locks(Turn& turn, ProjectNo project, const Set* before, const Set& set) {
+  PersistentMap<LockName, lock::Config>& defined = turn.change().locks.defined;
+  const PersistentMap<std::string, lock::Config> none;
+  for (const auto& [text, config] : before ? before->locks : none) {
+    if (set.locks.contains(text)) continue;
+    const LockName name = scoped_name<LockName>(project, text);
+    if (name.project == project || !is_defined(turn.state().definitions, text)) defined.erase(name);
+  }
+  for (const auto& [text, config] : set.locks) {
+    defined.set(scoped_name<LockName>(project, text), config);
+  }
+}
+
+// The set was checked: what is refused now was let through by mistake.
+void must_be_done(const reeve::Reply& reply) {
+  CHECK(!std::holds_alternative<Refused>(reply.value));
 }
 
 void define_semaphores(Turn& turn, ProjectNo project, const Set& set) {
-  for (const auto& [name, config] : set.semaphores) {
-    semaphore::apply(turn, semaphore::Create{{project, name}, config});
+  for (const auto& [text, config] : set.semaphores) {
+    const SemaphoreName name = scoped_name<SemaphoreName>(project, text);
+    must_be_done(semaphore::apply(turn, semaphore::Create{name, config}));
   }
 }
 
 // First without dead letters, then with: a chain that is turned round would meet its old half.
 void define_queues(Turn& turn, ProjectNo project, const Set& set) {
-  for (const auto& [name, config] : set.queues) {
+  for (const auto& [text, config] : set.queues) {
     queue::Config alone = config;
     alone.dead_letter.reset();
-    queue::apply(turn, queue::Create{{project, name}, alone});
+    const QueueName name = scoped_name<QueueName>(project, text);
+    must_be_done(queue::apply(turn, queue::Create{name, alone}));
   }
-  for (const auto& [name, config] : set.queues) {
-    if (config.dead_letter) queue::apply(turn, queue::Create{{project, name}, config});
+  for (const auto& [text, config] : set.queues) {
+    const QueueName name = scoped_name<QueueName>(project, text);
+    if (config.dead_letter) must_be_done(queue::apply(turn, queue::Create{name, config}));
   }
 }
 
@@ -146,8 +208,11 @@ reeve::Reply load(Turn& turn, const Load& command) {
   if (in_force && *in_force == set.hash) return {Ok{}};
   if (std::optional<Refused> bad = check_set(turn, project, set)) return {*std::move(bad)};
 
+  // A copy: the set before is forgotten with the change.
+  Boxed<Set> before;
+  if (in_force) before = state.definitions.sets.find({project, *in_force})->set;
   make_current(turn, project, command.set);
-  define_locks(turn, project, set);
+  define_locks(turn, project, before.get(), set);
   define_semaphores(turn, project, set);
   define_queues(turn, project, set);
   return {Ok{}};

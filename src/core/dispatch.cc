@@ -26,6 +26,8 @@ void forget_overdue(Turn& turn, ProjectNo project) {
     const Dispatch& old = *table.dispatches.find(key->id);
     const MessageKey message{old.to, old.message_id};
     if (*table.by_message.find(message) == key->id) table.by_message.erase(message);
+    const Released* released = table.released.find(old.to);
+    if (released && released->dispatch == key->id) table.released.erase(Target(old.to));
     table.dispatches.erase(key->id);
     remove(table.ended, *key);
   }
@@ -59,7 +61,9 @@ void end(Turn& turn, DispatchId id, Dispatch dispatch, Ended ended) {
 
 void let_go(Turn& turn, DispatchId id, Dispatch& dispatch, std::optional<ReleaseEvent> proof) {
   dispatch.release.released = true;
-  turn.change().dispatches.claims.erase(dispatch.to);
+  Table& table = turn.change().dispatches;
+  table.claims.erase(dispatch.to);
+  table.released.set(dispatch.to, {id, turn.now()});
   decision::retire(turn, decision::DispatchOwner{id});
   turn.emit(dispatch.to.project, Event{WasReleased{id, dispatch.to, std::move(proof)}});
 }
@@ -184,6 +188,10 @@ reeve::Reply send(Turn& turn, const Send& command) {
       decide_transport(command.seen, command.wants_outcome);
   const Transport* transport = std::get_if<Transport>(&decided);
   if (!transport) return {Reply{LookAgain{}}};
+  // What was seen before the target was last let go of says nothing of what that left behind.
+  const Released* released = table.released.find(to);
+  const bool is_outdated = released && command.seen_at <= released->at;
+  if (is_outdated && *transport != Transport::Mailbox) return {Reply{LookAgain{}}};
   if (std::optional<Refused> refusal = refusal_of(turn, command, *transport)) {
     return {*std::move(refusal)};
   }
@@ -217,7 +225,7 @@ reeve::Reply send(Turn& turn, const Send& command) {
   return {Reply{Planned{id, std::move(message_id), *transport}}};
 }
 
-// ── Observations ──
+// ── Observations: what is due is settled after them, see input.h ──
 
 // The dispatch whose child may be seen, or null: another one changes nothing.
 const Dispatch* with_spawn(const Turn& turn, DispatchId id) {
@@ -226,7 +234,6 @@ const Dispatch* with_spawn(const Turn& turn, DispatchId id) {
 }
 
 reeve::Reply saw(Turn& turn, DispatchId id, const ReleaseEvent& event, Ended otherwise) {
-  settle(turn, id);
   const Dispatch* found = with_spawn(turn, id);
   if (!found) return refused(Why::NotFound, to_text(id));
   if (found->release.released) return {Ok{}};
@@ -370,7 +377,6 @@ void due(Turn& turn, const Due& due) {
 }
 
 void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
-  settle(turn, to.dispatch);
   const Dispatch* dispatch = turn.state().dispatches.dispatches.find(to.dispatch);
   if (!dispatch || std::holds_alternative<Ended>(dispatch->state)) return;
   switch (to.part) {

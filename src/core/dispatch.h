@@ -19,6 +19,9 @@
 //
 //     target ─▶ claim ─▶ liveness ─▶ plan
 //
+// Liveness is looked at outside and comes with the request, so it may be older than the claim: a
+// look from before the target was last let go of counts for nothing, and is to be had again.
+//
 //     Sending ──────────────────────────────────────────────▶ Ended
 //                                                               ▲
 //     Starting ──▶ Started ──30 s──▶ Killing ──5 s──▶ Retained  │ outcome of the spawn
@@ -138,9 +141,19 @@ struct ChildKey {
   auto operator<=>(const ChildKey&) const = default;
 };
 
+// The claim of a target was released: whoever looked at it before does not know what that left
+// behind. Kept as long as the dispatch.
+struct Released {
+  DispatchId dispatch;
+  Time at;
+
+  bool operator==(const Released&) const = default;
+};
+
 struct Table {
   PersistentMap<DispatchId, Dispatch> dispatches;
   PersistentMap<Target, DispatchId> claims;
+  PersistentMap<Target, Released> released;          // the last time each target was let go of
   PersistentMap<MessageKey, DispatchId> by_message;  // the last one of each message
   PersistentSet<ChildKey> children;
   std::string boot_id;  // of the machine, as last seen
@@ -161,6 +174,7 @@ struct Send {
   std::string resume;                       // how a dormant one is resumed: Shell text
   std::string workspace;
   bool wants_outcome = false;
+  Time seen_at = Time::min();  // when it was looked at, in engine time; a look grows old
 
   bool operator==(const Send&) const = default;
 };

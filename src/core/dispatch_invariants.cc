@@ -61,6 +61,12 @@ void check(const State& state, Violations& violations) {
       violations.push_back("dispatch: the claim of " + target.name + " is nobody's");
     }
   }
+  for (const auto& [target, released] : table.released) {
+    const Dispatch* dispatch = table.dispatches.find(released.dispatch);
+    if (!dispatch || dispatch->to != target || !dispatch->release.released) {
+      violations.push_back("dispatch: " + target.name + " was let go of by nobody");
+    }
+  }
   for (const auto& [message, id] : table.by_message) {
     const Dispatch* dispatch = table.dispatches.find(id);
     if (!dispatch || dispatch->to != message.to || dispatch->message_id != message.id) {

@@ -228,17 +228,94 @@ TEST(Dispatch, ManyChildrenOfAFormerBootEndAPartATick) {
   EXPECT_TRUE(world.state.dispatches.claims.empty());
 }
 
-TEST(Dispatch, WhetherATickCameFirstMakesNoDifference) {
-  World ticked;
-  const DispatchId id = begin_started(ticked);
-  ticked.stamp.now += 30s;
-  World not_ticked = ticked;
+// ── What was seen comes before what is due: we may have been away ──
 
-  ticked.input(Tick{});
-  ticked.ask(Command{SawAlive{id}});
-  not_ticked.ask(Command{SawAlive{id}});
-  EXPECT_EQ(the(ticked, id).state, the(not_ticked, id).state);
-  EXPECT_EQ(ticked.names(), not_ticked.names());
+TEST(Dispatch, AChildThatIsSeenAliveIsNotKilledBecauseTheNewsIsLate) {
+  for (const bool tick_first : {false, true}) {
+    World world;
+    const DispatchId id = begin_started(world);
+    world.forget();
+    world.stamp.now += 60s;
+    if (tick_first) world.input(Tick{});
+    world.ask(Command{SawAlive{id}});
+    EXPECT_FALSE(has_claim(world));
+    EXPECT_TRUE(is_in<Seen>(world, id));
+    EXPECT_EQ(world.started.size(), tick_first ? 1u : 0u) << "of kills";
+  }
+}
+
+TEST(Dispatch, NorOneThatIsKnownToHaveEnded) {
+  const auto after_a_minute = [](auto news) {
+    World world;
+    const DispatchId id = begin_started(world);
+    world.forget();
+    world.stamp.now += 60s;
+    news(world, id);
+    EXPECT_FALSE(has_claim(world));
+    EXPECT_TRUE(world.started.empty()) << "there is nothing to kill";
+  };
+  after_a_minute([](World& world, DispatchId id) { world.ask(Command{SawExit{id, 0}}); });
+  after_a_minute([](World& world, DispatchId) { world.ask(Command{SawBoot{"boot-2"}}); });
+  after_a_minute(
+      [](World& world, DispatchId id) { world.finish(the(world, id).effect, exited(0)); });
+}
+
+// ── A look is as old as it is ──
+
+TEST(Dispatch, ALookFromBeforeTheLastReleaseCountsForNothing) {
+  World world;
+  world.pass(1s);
+  const Time looked_at = world.stamp.now;  // two see that ana is dormant
+  world.pass(1s);
+  const DispatchId id = begin_started(world);
+  world.pass(1s);
+  world.ask(Command{SawAlive{id}});
+  world.forget();
+
+  Send other = resume("m2");
+  other.seen_at = looked_at;
+  EXPECT_TRUE(is<LookAgain>(world.ask(Command{other}))) << "a second child beside the living one";
+  EXPECT_FALSE(world.last.changed);
+  other.seen_at = world.stamp.now;
+  EXPECT_TRUE(is<LookAgain>(world.ask(Command{other}))) << "it may have been before, still";
+  other.seen_at = world.stamp.now + 1ms;
+  EXPECT_TRUE(is<Planned>(world.ask(Command{other}))) << "it has gone to sleep again";
+}
+
+TEST(Dispatch, SoDoesOneOfASessionThatMayHaveEndedMeanwhile) {
+  World world;
+  const DispatchId id = begin(world, to_ana(Liveness::Alive));
+  world.finish(the(world, id).effect);
+  Send other = to_ana(Liveness::Alive, false, "m2");
+  other.seen_at = start;
+  EXPECT_TRUE(is<LookAgain>(world.ask(Command{other})));
+}
+
+TEST(Dispatch, AMailboxNeedsNoLook) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.ask(Command{SawAlive{id}});
+  Send other = to_ana(Liveness::Unsupported, false, "m2");
+  other.seen_at = start;
+  EXPECT_EQ(as<Planned>(world.ask(Command{other})).transport, Transport::Mailbox);
+}
+
+TEST(Dispatch, WhenATargetWasLetGoOfIsForgottenWithTheDispatch) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.finish(the(world, id).effect, exited(0));
+  EXPECT_EQ(world.state.dispatches.released.size(), 1u);
+  world.pass(24h);
+  EXPECT_TRUE(world.state.dispatches.released.empty());
+}
+
+TEST(Dispatch, AMessageIsKnownToTheLastMomentOfItsDayTickOrNoTick) {
+  World world;
+  const DispatchId id = begin(world, to_ana(Liveness::Unsupported));
+  world.stamp.now += 24h - 1ms;
+  EXPECT_EQ(as<Again>(world.ask(Command{to_ana(Liveness::Unsupported)})), Again{id});
+  world.stamp.now += 1ms;
+  EXPECT_TRUE(is<Planned>(world.ask(Command{to_ana(Liveness::Unsupported)})));
 }
 
 TEST(Dispatch, AnEndedOneIsForgottenAfter24Hours) {

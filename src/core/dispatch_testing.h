@@ -17,6 +17,8 @@ using namespace reeve::testing;
 inline const Target ana{default_project, "ana"};
 inline const Process child{42, 7, "boot-1"};
 
+inline constexpr Time just_now = Time::max();  // looked at as it was sent
+
 inline Send to_ana(Liveness seen, bool wants_outcome = false, std::string message_id = "m1") {
   return {"ana",
           std::move(message_id),
@@ -26,7 +28,8 @@ inline Send to_ana(Liveness seen, bool wants_outcome = false, std::string messag
           {9},
           "claude --resume x",
           "/ws",
-          wants_outcome};
+          wants_outcome,
+          just_now};
 }
 
 inline Send resume(std::string message_id = "m1") {

@@ -2,13 +2,13 @@
 
 #include "base/match.h"
 #include "core/grant_lines.h"
+#include "core/holder_rules.h"
 #include "core/names.h"
 #include "core/turn.h"
 #include "core/wait_graph.h"
 
 #include <algorithm>
 #include <map>
-#include <string_view>
 #include <utility>
 
 namespace reeve::grant {
@@ -24,24 +24,6 @@ template <class Want>
 Refusal refuse_limits(const Want& want) {
   if (is_negative(want.timeout)) return refused(Why::BadValue, "timeout");
   if (is_negative(want.max_hold)) return refused(Why::BadValue, "max_hold");
-  return std::nullopt;
-}
-
-// A holder that is bound belongs to the connection that asks.
-Refusal refuse_holder(const Request& request) {
-  if (!is_good_name(request.holder.name)) return refused(Why::BadName, "holder");
-  if (request.holder.session && request.holder.session != request.session) {
-    return refused(Why::BadValue, "session");
-  }
-  const HolderMeta* meta = request.meta.get();
-  if (!meta) return std::nullopt;
-  if (meta->within.size() > limits::pipelines_within) return refused(Why::OverLimit, "within");
-  for (const Holder& outer : meta->within) {
-    if (!is_good_name(outer.name)) return refused(Why::BadName, "within");
-  }
-  if (meta->process && meta->process->boot_id.size() > limits::name_bytes) {
-    return refused(Why::BadValue, "process");
-  }
   return std::nullopt;
 }
 
@@ -83,7 +65,9 @@ Refusal refuse(const State& state, const Request& request) {
   if (names == 0) return refused(Why::BadValue, "names");
   if (names > limits::names_a_request) return refused(Why::OverLimit, "names");
   if (is_negative(request.wait)) return refused(Why::BadValue, "wait");
-  if (Refusal refusal = refuse_holder(request)) return refusal;
+  if (std::optional<Refused> mistake = mistake_in(request.holder, request.meta, request.session)) {
+    return reeve::Reply{*std::move(mistake)};
+  }
   if (Refusal refusal = refuse_locks(state, request)) return refusal;
   if (Refusal refusal = refuse_slots(state, request)) return refusal;
   if (!session::has_room(state, request.holder.session)) {
@@ -108,8 +92,6 @@ Refusal refuse_wait(const State& state, const Request& request) {
   return std::nullopt;
 }
 
-bool is_too_long(std::string_view text) { return text.size() > limits::text_bytes; }
-
 // A lock named twice is one lock, and long texts are kept to a bound.
 void tidy(Request& request) {
   std::vector<LockWant> once;
@@ -119,13 +101,19 @@ void tidy(Request& request) {
     }
   }
   request.locks = std::move(once);
-  const HolderMeta* meta = request.meta.get();
-  if (meta && (is_too_long(meta->host) || is_too_long(meta->user) || is_too_long(meta->label))) {
-    HolderMeta& changed = request.meta.edit();
-    for (std::string* text : {&changed.host, &changed.user, &changed.label}) {
-      if (is_too_long(*text)) text->resize(limits::text_bytes);
-    }
-  }
+  request.meta = tidied(std::move(request.meta));
+}
+
+// A client that runs in a phase knows that phase's pipeline; what that runs within we know.
+void complete_within(const Turn& turn, Request& request) {
+  if (!std::holds_alternative<ToClient>(request.origin)) return;
+  std::vector<Holder> within(within_of(request).begin(), within_of(request).end());
+  const Holder& innermost = within.empty() ? request.holder : within.back();
+  const std::vector<Holder> outer = pipeline::outer_of(turn, innermost);
+  if (outer.empty()) return;
+  within.insert(within.end(), outer.begin(), outer.end());
+  if (!request.meta) request.meta = Boxed<HolderMeta>(HolderMeta{});
+  request.meta.edit().within = std::move(within);
 }
 
 void settle_all(Turn& turn, const Request& request) {
@@ -156,6 +144,7 @@ void serve_name(Turn& turn, const Name& name) {
 reeve::Reply ask(Turn& turn, Request request) {
   if (request.locks.size() + request.slots.size() <= limits::names_a_request) tidy(request);
   if (Refusal refusal = refuse(turn.state(), request)) return *std::move(refusal);
+  complete_within(turn, request);
 
   settle_all(turn, request);
   const State& state = turn.state();

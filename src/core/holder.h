@@ -45,4 +45,9 @@ struct HolderMeta {
   bool operator==(const HolderMeta&) const = default;
 };
 
+// The process that lives as long as the lease, or null.
+inline const Process* process_of(const Boxed<HolderMeta>& meta) {
+  return meta && meta->process ? &*meta->process : nullptr;
+}
+
 }  // namespace reeve

@@ -28,4 +28,17 @@ bool operator==(const Command& a, const Command& b) {
   return static_cast<const CommandSum&>(a) == static_cast<const CommandSum&>(b);
 }
 
+bool is_observation(const Command& command) {
+  const CommandSum& sum = command;
+  if (const task::Command* of_task = std::get_if<task::Command>(&sum)) {
+    return std::holds_alternative<task::Observed>(*of_task) ||
+           std::holds_alternative<task::SessionGone>(*of_task);
+  }
+  if (const dispatch::Command* of_dispatch = std::get_if<dispatch::Command>(&sum)) {
+    return !std::holds_alternative<dispatch::Send>(*of_dispatch) &&
+           !std::holds_alternative<dispatch::Clear>(*of_dispatch);
+  }
+  return false;
+}
+
 }  // namespace reeve

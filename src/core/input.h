@@ -91,7 +91,8 @@ struct Command : CommandSum {
   friend bool operator==(const Command& a, const Command& b);
 };
 
-// A client's word.
+// A client's word, or what an adapter saw. What is due is settled before a word is judged; what was
+// seen (is_observation) comes before what is due, for it may have been so in time.
 struct Request {
   ProjectNo project = default_project;
   SessionId session = {};  // the connection; what binds to it, and where a wait is answered
@@ -102,13 +103,15 @@ struct Request {
   bool operator==(const Request&) const = default;
 };
 
+bool is_observation(const Command& command);
+
 // Time has passed: settle what is due, go on with what is left over.
 struct Tick {
   bool operator==(const Tick&) const = default;
 };
 
 // The daemon listens again: after a restart, a suspend, a stall. Heartbeat leases count from
-// now. `restarted`: connections are gone and have ten seconds to come back.
+// now. `Ready`, after a restart: connections are gone and have ten seconds to come back.
 struct Resumed {
   System::What what = System::What::Ready;
 

@@ -27,6 +27,61 @@ void check_root(const State& state, Violations& violations) {
   }
 }
 
+// ── Of a step ──
+
+bool has_ended(const pipeline::Pipeline& it) {
+  return std::holds_alternative<pipeline::Done>(it.state) ||
+         std::holds_alternative<pipeline::Cancelled>(it.state);
+}
+bool has_ended(const task::Task& it) { return std::holds_alternative<task::Done>(it.state); }
+bool has_ended(const dispatch::Dispatch& it) {
+  return std::holds_alternative<dispatch::Ended>(it.state);
+}
+bool has_ended(const decision::Decision& it) {
+  return !std::holds_alternative<decision::Open>(it.state);
+}
+
+// Whoever has ended is as he was, or forgotten. (A failed pipeline may be tried again.)
+template <class Table>
+void check_ends(const Table& before, const Table& after, Violations& violations) {
+  for (const auto& [id, was] : before) {
+    if (!has_ended(was)) continue;
+    const auto* now = after.find(id);
+    if (now && now->state != was.state) violations.push_back(to_text(id) + " moved after its end");
+  }
+}
+
+// A task of the board may be reopened, and an item of the dead sent home: neither ends twice.
+void check_ends(const State& before, const State& after, Violations& violations) {
+  check_ends(before.pipelines.pipelines, after.pipelines.pipelines, violations);
+  check_ends(before.tasks.tasks, after.tasks.tasks, violations);
+  check_ends(before.dispatches.dispatches, after.dispatches.dispatches, violations);
+  check_ends(before.decisions.decisions, after.decisions.decisions, violations);
+  for (const auto& [id, was] : before.board.tasks) {
+    const board::BoardTask* now = after.board.tasks.find(id);
+    const bool is_final = !board::is_open(was.status) && was.status != board::Status::Review;
+    if (is_final && now && now->status != was.status && !board::is_open(now->status)) {
+      violations.push_back(to_text(id) + " of the board ended in two ways");
+    }
+  }
+  for (const auto& [id, was] : before.queues.items) {
+    if (was.state != queue::ItemState::Completed) continue;
+    const queue::Item* now = after.queues.items.find(id);
+    if (now && now->state != was.state) violations.push_back(to_text(id) + " was completed once");
+  }
+}
+
+// Who lowers a capacity evicts nobody; but nobody is let in before there is room.
+void check_capacities(const State& before, const State& after, Violations& violations) {
+  for (const auto& [name, semaphore] : after.semaphores.semaphores) {
+    if (semaphore.in_use <= semaphore.config.capacity) continue;
+    const semaphore::Semaphore* was = before.semaphores.semaphores.find(name);
+    if (!was || semaphore.in_use > was->in_use) {
+      violations.push_back("semaphore " + name.name + " let in more than it holds");
+    }
+  }
+}
+
 }  // namespace
 
 Violations check_state(const State& state) {
@@ -82,6 +137,8 @@ Violations check_step(const State& before, const Applied& after) {
     const Started* still = state.outbox.find(id);
     must(!still || *still == started, "an effect in the outbox changed");
   }
+  check_ends(before, state, violations);
+  check_capacities(before, state, violations);
   return violations;
 }
 

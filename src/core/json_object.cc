@@ -84,13 +84,13 @@ void Reader::add_utf8(std::string& text, std::uint32_t point) {
 
 // Behind the backslash.
 bool Reader::escape(std::string& text) {
-  constexpr std::string_view kLetters = "\"\\/bfnrt";
-  constexpr std::string_view kMeanings = "\"\\/\b\f\n\r\t";
+  constexpr std::string_view letters = "\"\\/bfnrt";
+  constexpr std::string_view meanings = "\"\\/\b\f\n\r\t";
   if (rest_.empty()) return false;
   const char letter = rest_.front();
   rest_.remove_prefix(1);
-  if (const std::size_t at = kLetters.find(letter); at != std::string_view::npos) {
-    text.push_back(kMeanings[at]);
+  if (const std::size_t at = letters.find(letter); at != std::string_view::npos) {
+    text.push_back(meanings[at]);
     return true;
   }
   if (letter != 'u') return false;

@@ -9,19 +9,89 @@
 namespace reeve::key {
 namespace {
 
-// A long reply is kept as what a retry needs to go on: the ids in it.
-reeve::Reply kept(const reeve::Reply& reply) {
-  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
-    if (const queue::Taken* taken = std::get_if<queue::Taken>(of_queue)) {
-      std::size_t bytes = 0;
-      for (const queue::TakenItem& item : taken->items) bytes += item.data.size();
-      if (bytes <= limits::kept_reply_bytes) return reply;
-      queue::Taken short_form = *taken;
-      for (queue::TakenItem& item : short_form.items) item.data = Bytes();
-      return {queue::Reply{std::move(short_form)}};
+// ── A long reply is kept as what a retry needs to go on: the ids in it ──
+
+void shorten(queue::Taken& taken) {
+  std::size_t bytes = 0;
+  for (const queue::TakenItem& item : taken.items) bytes += item.data.size();
+  if (bytes <= limits::kept_reply_bytes) return;
+  for (queue::TakenItem& item : taken.items) item.data = Bytes();
+}
+
+// Whose it is now can be asked for.
+void shorten(queue::Settled& settled) {
+  if (settled.items.size() * sizeof(Holder) <= limits::kept_reply_bytes) return;
+  for (auto& item : settled.items) {
+    if (auto* stale = std::get_if<queue::StaleClaim>(&item)) stale->current.reset();
+  }
+}
+
+void shorten(decision::Resolved& resolved) {
+  if (resolved.answer.text.size() > limits::kept_reply_bytes) {
+    resolved.answer.text.resize(limits::kept_reply_bytes);
+  }
+}
+
+// Of a list that nobody needs to go on, its beginning.
+template <class Names>
+void cut_names(Names& names) {
+  constexpr std::size_t most = limits::kept_reply_bytes / limits::name_bytes;
+  if (names.size() > most) names.resize(most);
+}
+
+void shorten(lock::Cleaned& cleaned) { cut_names(cleaned.names); }
+void shorten(board::CleanedUp& cleaned) { cut_names(cleaned.locks); }
+
+reeve::Reply kept(reeve::Reply reply) {
+  std::visit(
+      [](auto& noun) {
+        if constexpr (requires { noun.index(); }) {
+          std::visit(
+              [](auto& word) {
+                if constexpr (requires { shorten(word); }) shorten(word);
+              },
+              noun);
+        }
+      },
+      reply.value);
+  return reply;
+}
+
+// ── What was given under a key is its client's, whatever connection that has now ──
+
+bool move_given(Turn& turn, const grant::Granted& granted) {
+  bool moved = false;
+  for (const grant::Given& given : granted.given) {
+    if (given.weight == 0) {
+      const LockName name{given.project, given.name};
+      moved |= lock::move_to_session(turn, name, given.token, turn.session());
+    } else {
+      const semaphore::SlotKey key{{given.project, given.name}, granted.holder};
+      moved |= semaphore::move_to_session(turn, key, given.token, turn.session());
     }
   }
-  return reply;
+  return moved;
+}
+
+void move_lease(Turn& turn, const Name& name) {
+  const reeve::Reply reply = *turn.state().keys.entries.find(name)->reply;
+  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
+    const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
+    if (!taken) return;
+    for (const queue::TakenItem& item : taken->items) {
+      queue::move_to_session(turn, item.id, item.claim, turn.session());
+    }
+  }
+  const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply.value);
+  const grant::Granted* granted = of_grant ? std::get_if<grant::Granted>(of_grant) : nullptr;
+  if (!granted || !granted->holder.session || granted->holder.session == turn.session()) return;
+  if (!move_given(turn, *granted)) return;
+  grant::Granted changed = *granted;
+  changed.holder.session = turn.session();
+  turn.change().keys.entries.edit(name)->reply =
+      Boxed<reeve::Reply>(reeve::Reply{grant::Reply{changed}});
+  // Whoever waits for it waits for another now.
+  grant::retry(turn, changed.holder);
 }
 
 void drop(Turn& turn, const Name& name) {
@@ -99,7 +169,10 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
-  if (!entry->waiter) return *entry->reply;
+  if (!entry->waiter) {
+    if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
+    return *turn.state().keys.entries.find(name)->reply;
+  }
   waiting::move_to_session(turn, *entry->waiter, turn.session());
   return reeve::Reply{Waiting{*entry->waiter}};
 }

@@ -64,7 +64,8 @@ struct Due {
   auto operator<=>(const Due&) const = default;
 };
 
-// The answer that was given before, if this key was: KEY_REUSED, the kept reply, or the place.
+// The answer that was given before, if this key was: KEY_REUSED, the kept reply, or the place. What
+// it gave is moved to the connection that asks now, as is the place.
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest);
 
 // What a request is known by, whatever connection it comes over.

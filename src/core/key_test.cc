@@ -142,6 +142,138 @@ TEST(Key, ABoundHolderMayRepeatItsRequestOverAnotherConnection) {
   EXPECT_TRUE(std::holds_alternative<lock::Free>(world.state.locks.locks.find(main_lock)->state));
 }
 
+lock::Acquire acquire_bound(const char* who, SessionId session) {
+  lock::Acquire command = acquire(who);
+  command.holder.session = session;
+  return command;
+}
+
+TEST(Key, ABoundHolderThatRepeatsItsRequestKeepsWhatItWasGiven) {
+  World world;
+  const auto first =
+      as<grant::Granted>(world.ask(acquire_bound("bo", first_connection), first_connection, "k"));
+  world.input(Resumed{System::What::Ready});
+
+  const auto again =
+      as<grant::Granted>(world.ask(acquire_bound("bo", second_connection), second_connection, "k"));
+  EXPECT_EQ(again.holder, (Holder{default_project, "bo", second_connection}));
+  EXPECT_EQ(again.given, first.given) << "the same token";
+  world.pass(11s);
+
+  const lock::Heartbeat beat{main_lock, again.holder, again.given.at(0).token};
+  EXPECT_TRUE(is<lock::Alive>(world.ask(beat, second_connection)));
+  world.input(session::Ended{second_connection});
+  EXPECT_TRUE(std::holds_alternative<lock::Free>(world.state.locks.locks.find(main_lock)->state));
+}
+
+TEST(Key, WhatItWasGivenFollowsItAgain) {
+  World world;
+  world.ask(acquire_bound("bo", first_connection), first_connection, "k");
+  world.ask(acquire_bound("bo", second_connection), second_connection, "k");
+  const SessionId third{13};
+  const auto again = as<grant::Granted>(world.ask(acquire_bound("bo", third), third, "k"));
+  EXPECT_EQ(again.holder.session, third);
+  world.input(session::Ended{second_connection});
+  EXPECT_TRUE(std::holds_alternative<lock::Held>(world.state.locks.locks.find(main_lock)->state));
+}
+
+TEST(Key, WhatItHasLostMeanwhileIsNotItsAgain) {
+  World world;
+  world.ask(acquire_bound("bo", first_connection), first_connection, "k");
+  world.input(session::Ended{first_connection});
+  world.ask(acquire("ana"));
+
+  world.ask(acquire_bound("bo", second_connection), second_connection, "k");
+  EXPECT_EQ(lock::tenure_of(*world.state.locks.locks.find(main_lock))->holder, holder("ana"));
+  EXPECT_TRUE(world.state.sessions.sessions.empty());
+}
+
+TEST(Key, ASlotFollowsItsHolderWithItsProcessAndItsDeadline) {
+  World world;
+  const SemaphoreName agents{default_project, "agents"};
+  world.ask(semaphore::Create{agents, {1, {}}});
+  const auto enter = [&](SessionId session) {
+    const Boxed<HolderMeta> meta(HolderMeta{"", "", "", Process{1, 7, "boot"}, {}});
+    const Holder who{default_project, "bo", session};
+    return as<grant::Granted>(
+        world.ask(semaphore::Acquire{agents, 1, who, meta, {}, {}, {}}, session, "k"));
+  };
+  enter(first_connection);
+  world.input(Resumed{System::What::Ready});
+  const grant::Granted again = enter(second_connection);
+  world.pass(11s);
+
+  EXPECT_EQ(again.holder.session, second_connection);
+  const semaphore::Heartbeat beat{agents, again.holder, again.given.at(0).token};
+  EXPECT_TRUE(is<semaphore::Alive>(world.ask(beat, second_connection)));
+  world.input(custody::ProcessGone{{1, 7, "boot"}});
+  EXPECT_TRUE(world.state.semaphores.slots.empty());
+}
+
+TEST(Key, ATakenItemFollowsItsHolder) {
+  World world;
+  world.ask(push("1"));
+  const auto take = [&](SessionId session) {
+    const Holder who{default_project, "bo", session};
+    const queue::Take command{{{default_project, "jobs"}}, who, {}, 1, {}};
+    return as<queue::Taken>(world.ask(command, session, "k"));
+  };
+  const queue::Taken first = take(first_connection);
+  world.input(Resumed{System::What::Ready});
+  EXPECT_EQ(take(second_connection), first);
+  EXPECT_EQ(take(second_connection), first);
+  EXPECT_FALSE(world.last.changed) << "it has followed already";
+  world.pass(11s);
+  const queue::Item& item = *world.state.queues.items.find(first.items.at(0).id);
+  EXPECT_EQ(item.state, queue::ItemState::Processing);
+  EXPECT_EQ(item.rest->claim->holder.session, second_connection);
+}
+
+// An unbound taker waits over a connection, and is not bound to it by that.
+TEST(Key, AnUnboundTakerStaysUnboundOverAnotherConnection) {
+  World world;
+  const queue::Take take{{{default_project, "jobs"}}, holder("ana"), {}, 1, 1min};
+  world.ask(take, {}, "k");
+  world.ask(take, second_connection, "k");
+  world.ask(push("1"));
+  const auto taken = as<queue::Taken>(world.answers.at(0).reply);
+  world.input(session::Ended{second_connection});
+  EXPECT_EQ(world.state.queues.items.find(taken.items.at(0).id)->state,
+            queue::ItemState::Processing);
+}
+
+TEST(Key, ThatIsLongerThanANameIsRefused) {
+  World world;
+  EXPECT_TRUE(is<queue::Pushed>(world.ask(push("1"), {}, std::string(limits::name_bytes, 'k'))));
+  EXPECT_EQ(world.ask(push("1"), {}, std::string(limits::name_bytes + 1, 'k')),
+            refused(Why::OverLimit, "key"));
+}
+
+TEST(Key, ALongTextIsKeptToItsBound) {
+  World world;
+  decision::Ask question;
+  question.question = "what?";
+  world.ask(question, first_connection);
+  const DecisionId id = world.state.decisions.decisions.begin()->first;
+  const decision::Resolve answer{
+      id, decision::Choice::Text, std::string(limits::kept_reply_bytes + 1, 'x'), "ana"};
+  const auto first = as<decision::Resolved>(world.ask(answer, {}, "k"));
+  EXPECT_EQ(first.answer.text.size(), limits::kept_reply_bytes + 1);
+  const auto again = as<decision::Resolved>(world.ask(answer, {}, "k"));
+  EXPECT_EQ(again.answer.text.size(), limits::kept_reply_bytes);
+}
+
+TEST(Key, OfALongListItsBeginningIsKept) {
+  World world;
+  for (int i = 0; i < 30; ++i) {
+    world.ask(lock::Acquire{{{default_project, std::to_string(i)}}, holder("ana"), {}, {}, {}, {}});
+  }
+  world.pass(61s);
+  const lock::Cleanup cleanup{default_project};
+  EXPECT_EQ(as<lock::Cleaned>(world.ask(cleanup, {}, "k")).names.size(), 30u);
+  EXPECT_EQ(as<lock::Cleaned>(world.ask(cleanup, {}, "k")).names.size(), 20u);
+}
+
 TEST(Key, APlaceThatIsTakenOverIsServedAtOnce) {
   World world;
   world.ask(acquire("ana"));

@@ -22,8 +22,6 @@ const Tenure* holding(const Turn& turn, const LockName& name) {
   return lock ? live_tenure(*lock, turn.leases_from(), turn.now()) : nullptr;
 }
 
-bool names_process(const Tenure& tenure) { return tenure.meta && tenure.meta->process; }
-
 reeve::Reply handle(Turn& turn, const Acquire& command) {
   grant::Request request{.holder = command.holder,
                          .meta = command.meta,
@@ -47,6 +45,10 @@ reeve::Reply handle(Turn& turn, const Release& command) {
   if (found->holder != command.holder) return answer(NotOwner{found->holder});
   if (command.holder.session && !command.token) return refused(Why::BadValue, "token");
   if (command.token && *command.token != found->lease.token) return answer(NotOwner{found->holder});
+  // What a phase holds ends with the phase, whoever knows its name.
+  if (pipeline::hold_of(turn, command.name, found->holder) != pipeline::Hold::No) {
+    return refused(Why::NotAllowed, "held by a phase");
+  }
   // Being ended, it is given on when that was observed, and not before.
   if (std::holds_alternative<Ending>(lock->state)) return answer(Released{});
 
@@ -77,7 +79,8 @@ reeve::Reply handle(Turn& turn, const Check& command) {
 
 void force(Turn& turn, const LockName& name, const ForceRelease& command) {
   const Tenure tenure = *tenure_of(*find(turn, name));
-  const bool end_first = names_process(tenure) && !command.now;
+  const bool names_process = process_of(tenure.meta) != nullptr;
+  const bool end_first = names_process && !command.now;
   const bool by_phase = pipeline::hold_of(turn, name, tenure.holder) != pipeline::Hold::No;
   turn.emit(name.project,
             WasForced{name,
@@ -85,7 +88,7 @@ void force(Turn& turn, const LockName& name, const ForceRelease& command) {
                       tenure.lease.token,
                       std::string(cut(command.by)),
                       std::string(cut(command.reason)),
-                      (names_process(tenure) || by_phase) && command.now});
+                      (names_process || by_phase) && command.now});
   if (by_phase && !command.now) return pipeline::end_for_lock(turn, name, tenure.holder);
   if (end_first) return end_process(turn, name, custody::Cause::Forced);
   vacate(turn, name);
@@ -103,13 +106,14 @@ reeve::Reply handle(Turn& turn, const ForceRelease& command) {
   return answer(Released{});
 }
 
-bool is_of(ProjectNo project, const LockName& name) {
-  return project == ProjectNo{} || name.project == project;
-}
+// Without a project: of any.
+using Scope = std::optional<ProjectNo>;
+
+bool is_of(Scope project, const LockName& name) { return !project || name.project == *project; }
 
 // A lease that is over is stale, whether or not a tick has come to it yet. False if there may be
 // more than a step should look at.
-bool settle_due(Turn& turn, ProjectNo project) {
+bool settle_due(Turn& turn, Scope project) {
   std::vector<LockName> names;
   std::size_t looked_at = 0;
   for (const auto& [key, subject] : turn.state().timers.engine) {
@@ -122,15 +126,15 @@ bool settle_due(Turn& turn, ProjectNo project) {
   return true;
 }
 
-std::optional<LockName> first_stale(const Turn& turn, ProjectNo project) {
+std::optional<LockName> first_stale(const Turn& turn, Scope project) {
   const PersistentSet<LockName>& stale = turn.state().locks.stale;
-  const auto first = stale.lower_bound({project, ""});
+  const auto first = stale.lower_bound({project.value_or(ProjectNo{}), ""});
   if (first == stale.end() || !is_of(project, *first)) return std::nullopt;
   return *first;
 }
 
 // True when it is done.
-bool clean_up(Turn& turn, ProjectNo project, std::vector<LockName>& names) {
+bool clean_up(Turn& turn, Scope project, std::vector<LockName>& names) {
   const bool all_settled = settle_due(turn, project);
   while (const std::optional<LockName> name = first_stale(turn, project)) {
     if (!turn.may_touch()) return false;
@@ -168,13 +172,15 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       [&](const Cleanup& cleanup) { return handle(turn, cleanup); });
 }
 
-// Whoever looks again finds it as stale as before: it is still to be decided.
+// Whoever looks again finds it as stale as before: it is still to be decided. Of one whose process
+// is being ended he knew that, and does not want to wait for it.
 void decided(Turn& turn, const LockName& name, const decision::Answer& answer) {
   const Lock* lock = find(turn, name);
-  if (!lock || !std::holds_alternative<Stale>(lock->state)) return;
+  const bool is_ending = lock && std::holds_alternative<Ending>(lock->state);
+  if (!lock || !(is_ending || std::holds_alternative<Stale>(lock->state))) return;
   if (answer.choice == decision::Choice::LookAgain) return escalate(turn, name);
   if (answer.choice != decision::Choice::ReleaseAnyway) return;
-  force(turn, name, {name, answer.by, answer.text, false});
+  force(turn, name, {name, answer.by, answer.text, is_ending});
 }
 
 EventName name_of(const Event& event) {

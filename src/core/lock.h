@@ -163,9 +163,10 @@ struct ForceRelease {
   bool operator==(const ForceRelease&) const = default;
 };
 
-// Frees every stale lock that names no process, of one project or (0) of all.
+// Frees every stale lock that names no process, of one project (`//` is one), or without one of
+// all.
 struct Cleanup {
-  ProjectNo project;
+  std::optional<ProjectNo> project = {};
 
   bool operator==(const Cleanup&) const = default;
 };
@@ -222,7 +223,7 @@ using Reply =
 // at its end.
 struct CleanupRest {
   WaiterId waiter;
-  ProjectNo project;
+  std::optional<ProjectNo> project;
   std::vector<LockName> names;
 
   bool operator==(const CleanupRest&) const = default;
@@ -320,6 +321,9 @@ void lease_gone(Turn& turn, const LockName& name);
 // The session its holder is bound to ended: freed, or, if a process is named, that is ended
 // first. (A disconnect does not prove that the process is gone.)
 void session_gone(Turn& turn, const LockName& name, SessionId session);
+
+// The holder goes on over another connection: a lease that is bound goes with him. Whether it did.
+bool move_to_session(Turn& turn, const LockName& name, Token token, SessionId session);
 
 bool go_on(Turn& turn, CleanupRest& rest);  // true when it is done
 

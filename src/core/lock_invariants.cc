@@ -22,11 +22,12 @@ class Checker {
         [&](const Free& free) { check_free(free); },
         [&](const Held& held) { check_timer_by(over_at(held.tenure.lease, state_.leases_from)); },
         [&](const Stale& stale) {
-          if (process_of(stale.tenure)) say("is stale and names a process: it should be ending");
+          if (process_of(stale.tenure.meta))
+            say("is stale and names a process: it should be ending");
           check_only_owed();
         },
         [&](const Ending& ending) {
-          const Process* process = process_of(ending.tenure);
+          const Process* process = process_of(ending.tenure.meta);
           if (!process || !state_.custody.endings.contains(*process)) {
             say("is ending, and no process is being ended");
           }
@@ -36,10 +37,6 @@ class Checker {
 
  private:
   void say(const std::string& what) { violations_.push_back("lock " + name_.name + " " + what); }
-
-  static const Process* process_of(const Tenure& tenure) {
-    return tenure.meta && tenure.meta->process ? &*tenure.meta->process : nullptr;
-  }
 
   std::optional<Time> timer() const { return deadline_of(state_.timers, Due{name_}); }
 
@@ -58,7 +55,7 @@ class Checker {
     if (lease.last_sign < lease.acquired_at || lease.last_sign > state_.now) {
       say("heard of its holder at an impossible time");
     }
-    const Process* process = process_of(tenure);
+    const Process* process = process_of(tenure.meta);
     if (process && !state_.custody.held.contains({*process, LockLease{name_}})) {
       say("names a process that does not know it");
     }

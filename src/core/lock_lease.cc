@@ -10,10 +10,6 @@
 namespace reeve::lock {
 namespace {
 
-const Process* process_of(const Tenure& tenure) {
-  return tenure.meta && tenure.meta->process ? &*tenure.meta->process : nullptr;
-}
-
 const Config& defined(const Turn& turn, const LockName& name) {
   static const Config none;
   const Config* config = turn.state().locks.defined.find(name);
@@ -55,7 +51,7 @@ void become(Turn& turn, const LockName& name, Next next) {
 
 // Whatever knew of this tenure no longer does.
 void forget_tenure(Turn& turn, const LockName& name, const Tenure& tenure) {
-  if (const Process* process = process_of(tenure)) {
+  if (const Process* process = process_of(tenure.meta)) {
     custody::let_go(turn, *process, LockLease{name});
   }
   session::unbind(turn, tenure.holder.session, LeaseRef{LockLease{name}});
@@ -64,7 +60,7 @@ void forget_tenure(Turn& turn, const LockName& name, const Tenure& tenure) {
 }
 
 void begin_ending(Turn& turn, const LockName& name, const Tenure& tenure, custody::Cause cause) {
-  const Process process = *process_of(tenure);
+  const Process process = *process_of(tenure.meta);
   become(turn, name, Ending{tenure, turn.now(), cause});
   turn.emit(name.project, IsEnding{name, tenure.holder, tenure.lease.token, cause});
   custody::end(turn, process, cause);
@@ -75,12 +71,12 @@ void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
       tenure.lease.max_hold &&
       turn.now() > saturating_add(tenure.lease.acquired_at, *tenure.lease.max_hold);
   turn.emit(name.project, WentStale{name, tenure.holder, tenure.lease.token});
-  if (process_of(tenure)) {
+  if (process_of(tenure.meta)) {
     begin_ending(
         turn, name, tenure, held_too_long ? custody::Cause::MaxHold : custody::Cause::Silent);
-    return;
+  } else {
+    become(turn, name, Stale{tenure, turn.now()});
   }
-  become(turn, name, Stale{tenure, turn.now()});
   if (defined(turn, name).escalate_stale) escalate(turn, name);
 }
 
@@ -113,6 +109,15 @@ Lease new_lease(Turn& turn,
 
 }  // namespace
 
+namespace {
+
+std::string in_words(const Process* process) {
+  if (!process) return {};
+  return "; its process " + std::to_string(process->pid) + " is being ended";
+}
+
+}  // namespace
+
 void escalate(Turn& turn, const LockName& name) {
   const Tenure tenure = *tenure_of(*turn.state().locks.locks.find(name));
   decision::open(turn,
@@ -120,7 +125,7 @@ void escalate(Turn& turn, const LockName& name) {
                   .owner = decision::LockOwner{name},
                   .cause = decision::Cause::LockStale,
                   .question = "lock " + name.name + " is stale: release it?",
-                  .context = "held by " + tenure.holder.name});
+                  .context = "held by " + tenure.holder.name + in_words(process_of(tenure.meta))});
 }
 
 const Tenure* tenure_of(const Lock& lock) {
@@ -156,7 +161,10 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
   std::optional<Holder> previous;
   std::optional<Token> old_token;
   if (const Lock* lock = turn.state().locks.locks.find(name)) {
-    if (live_tenure(*lock, turn.leases_from(), turn.now())) {
+    // What a step took under its pipeline's name ends with the step or by time; what the pipeline
+    // itself now holds does not.
+    const bool for_phase = std::holds_alternative<grant::ToPhase>(request.origin);
+    if (!for_phase && live_tenure(*lock, turn.leases_from(), turn.now())) {
       const Lease lease = refresh(turn, name);
       return {name.name,
               lease.token,
@@ -197,6 +205,26 @@ Lease refresh(Turn& turn, const LockName& name) {
   changed.last_sign = turn.now();
   turn.arm(Due{name}, over_at(changed, turn.leases_from()));
   return changed;
+}
+
+bool move_to_session(Turn& turn, const LockName& name, Token token, SessionId session) {
+  const Lock* lock = turn.state().locks.locks.find(name);
+  const Tenure* found = lock ? tenure_of(*lock) : nullptr;
+  if (!found || found->lease.token != token) return false;
+  const SessionId from = found->holder.session;
+  const LeaseRef lease = LockLease{name};
+  if (from == session || !turn.state().sessions.bound.contains({from, lease})) return false;
+  Tenure tenure = *found;
+  tenure.holder.session = session;
+  match(
+      turn.change().locks.locks.edit(name)->state,
+      [](Free&) {},
+      [&](Held& held) { held.tenure = tenure; },
+      [&](Stale& stale) { stale.tenure = tenure; },
+      [&](Ending& ending) { ending.tenure = tenure; });
+  session::bind(turn, session, lease);
+  session::unbind(turn, from, lease);
+  return true;
 }
 
 void vacate(Turn& turn, const LockName& name) {
@@ -286,7 +314,7 @@ void session_gone(Turn& turn, const LockName& name, SessionId session) {
   const Tenure tenure = *found;
   session::unbind(turn, tenure.holder.session, LeaseRef{LockLease{name}});
   if (std::holds_alternative<Ending>(lock->state)) return;
-  if (process_of(tenure)) return begin_ending(turn, name, tenure, custody::Cause::Cancelled);
+  if (process_of(tenure.meta)) return begin_ending(turn, name, tenure, custody::Cause::Cancelled);
   lease_gone(turn, name);
 }
 

@@ -1,21 +1,36 @@
 #pragma once
 
+#include "core/id.h"
 #include "core/limits.h"
 
+#include <string>
 #include <string_view>
 
 namespace reeve {
 
-// What users may call things: 1 to 200 bytes, not beginning with `-`, without `..`, control
-// characters or NUL. (Names reach command lines, paths and tables.)
+// What users may call things: 1 to 200 bytes, not beginning with `-` or `//`, without `..`, control
+// characters or NUL. (Names reach command lines, paths and tables; `//` says whose a name is.)
 inline bool is_good_name(std::string_view name) {
   if (name.empty() || name.size() > limits::name_bytes) return false;
-  if (name.front() == '-' || name.find("..") != std::string_view::npos) return false;
+  if (name.front() == '-' || name.starts_with("//")) return false;
+  if (name.find("..") != std::string_view::npos) return false;
   for (const char letter : name) {
     const unsigned char byte = static_cast<unsigned char>(letter);
     if (byte < 0x20 || byte == 0x7f) return false;
   }
   return true;
+}
+
+// `main` of this project, `//main` of all of them.
+template <class Name>
+Name scoped_name(ProjectNo project, std::string_view text) {
+  if (text.starts_with("//")) return {shared_project, std::string(text.substr(2))};
+  return {project, std::string(text)};
+}
+
+// What a value may be that travels in the environment: at most 100 KiB, without NUL.
+inline bool is_good_value(std::string_view value) {
+  return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
 }
 
 // Long texts that come with a request are kept to a bound: cut, not refused.

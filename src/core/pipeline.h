@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 // A pipeline is work in phases, one after the other. What people see of it is its state:
 //
@@ -356,9 +357,13 @@ void question_closed(Turn& turn, PipelineId pipeline, std::uint64_t entry);
 // What somebody said in answer to a question of this entry: {phase.answer}.
 void answered(Turn& turn, PipelineId pipeline, std::uint64_t entry, const std::string& text);
 
-// Whether a phase is what holds this lock; `BeingLeft`: and is about to give it back.
+// Whether a phase is what holds this lock or slot; `BeingLeft`: and is about to give it back.
 enum class Hold : std::uint8_t { No, Yes, BeingLeft };
 Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder);
+Hold hold_of(const Turn& turn, const SemaphoreName& slot, const Holder& holder);
+
+// The pipelines within which this holder runs, if it is one: its parent, the parent of that, ...
+std::vector<Holder> outer_of(const Turn& turn, const Holder& holder);
 
 // Somebody wants it back by force: the phase is ended first, observed, and then gives it back.
 void end_for_lock(Turn& turn, const LockName& lock, const Holder& holder);

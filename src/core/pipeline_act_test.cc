@@ -146,7 +146,8 @@ TEST(PipelineAct, AFailedRollbackIsFatal) {
   play.fails();
   play.fails();
   EXPECT_FALSE(std::get<Failed>(play.state_of(id)).recoverable);
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, false})));
+  EXPECT_EQ(play.ask(Retry{id, false}),
+            refused(Why::NotAllowed, to_text(id) + " is not recoverable"));
   EXPECT_TRUE(is<Ok>(play.ask(Retry{id, true})));
 }
 

@@ -91,7 +91,12 @@ const Children* children_of(const Pipeline& pipeline) {
 }
 
 Children* edit_children(Turn& turn, PipelineId id) {
-  return const_cast<Children*>(children_of(edit(turn, id)));
+  Pipeline& pipeline = edit(turn, id);
+  if (Acting* acting = std::get_if<Acting>(&pipeline.course)) {
+    return std::get_if<Children>(&acting->what);
+  }
+  Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
+  return leaving ? std::get_if<Children>(&leaving->still) : nullptr;
 }
 
 void note_failed(Children& children, const std::string& error) {

@@ -152,7 +152,7 @@ TEST(PipelineChildren, AChildIsNotRetriedBehindItsParentsBack) {
   const PipelineId id = play.start();
   const PipelineId first = child(play, id, 0);
   end_child(play, first, 1);
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{first, true})));
+  EXPECT_EQ(play.ask(Retry{first, true}), refused(Why::NotAllowed, "a child of " + to_text(id)));
 }
 
 TEST(PipelineChildren, APipelineThatRunsItselfEnds) {

@@ -75,6 +75,7 @@ reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
   }
   if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
   if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
+  close_circuit(turn, id, command.phase);
   moved(turn, id, move::Jump{command.phase});
   enter(turn, id);
   return {Ok{}};
@@ -117,8 +118,9 @@ reeve::Reply unblock(Turn& turn, const Unblock& command) {
       return {Ok{}};
     case Reason::Lock:
     case Reason::Semaphore:
+      return refused(Why::NotAllowed, to_text(id) + " waits for its locks");
     case Reason::Decision:
-      return refused(Why::NotAllowed, to_text(id));
+      return refused(Why::NotAllowed, to_text(id) + " waits for an answer");
   }
   moved(turn, id, move::Unblock{});
   enter(turn, id);

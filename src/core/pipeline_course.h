@@ -2,6 +2,7 @@
 
 #include "core/effect.h"
 #include "core/interpolate.h"
+#include "core/names.h"
 #include "core/pipeline.h"
 #include "core/pipeline_transition.h"
 #include "core/turn.h"
@@ -77,21 +78,11 @@ Shell shell_of(const Turn& turn,
                std::string text,
                std::string label);
 
-// What a value may be that travels in the environment: at most 100 KiB, without NUL.
-bool is_good_value(std::string_view value);
-
 // Keeps what a phase published; all of it, or says what is wrong with it.
 std::optional<Failure> publish(Turn& turn,
                                PipelineId id,
                                const std::string& phase,
                                const definition::Map& values);
-
-// `main` of this project, `//main` of all of them.
-template <class Name>
-Name scoped_name(ProjectNo project, std::string_view text) {
-  if (text.starts_with("//")) return {shared_project, std::string(text.substr(2))};
-  return {project, std::string(text)};
-}
 
 // ── The course of a phase, in its order ──
 
@@ -129,6 +120,9 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure);
 
 // The whole tree. That it ended says the outcome of the target itself.
 void kill(Turn& turn, PipelineId id, EffectId target);
+
+// A person sends it to this phase, and has seen how often it was there: it is counted anew.
+void close_circuit(Turn& turn, PipelineId id, const std::string& phase);
 
 // Ends what runs; once that was observed, takes the exit.
 void wind_down(Turn& turn, PipelineId id, Exit exit);

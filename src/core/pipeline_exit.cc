@@ -44,6 +44,13 @@ bool is_passed_in_a_check(const Pipeline& pipeline) {
          std::holds_alternative<guard::Passed>(at->guards[at->index].state);
 }
 
+// Somebody was asked about what cannot be seen dead.
+bool was_asked(const Pipeline& pipeline) {
+  if (const Leaving* at = std::get_if<Leaving>(&pipeline.course)) return at->asked;
+  const Guarding* at = std::get_if<Guarding>(&pipeline.course);
+  return at && at->asked;
+}
+
 // Of two reasons to leave the first counts; but a failure over success, and cancelling over all.
 bool is_stronger(const Exit& later, const Exit& first) {
   if (std::holds_alternative<BeCancelled>(first)) return false;
@@ -52,6 +59,10 @@ bool is_stronger(const Exit& later, const Exit& first) {
 }
 
 }  // namespace
+
+void close_circuit(Turn& turn, PipelineId id, const std::string& phase) {
+  if (find(turn, id)->visits.contains(phase)) edit(turn, id).visits.erase(phase);
+}
 
 void kill(Turn& turn, PipelineId id, EffectId target) {
   turn.start(Kill{target}, Address{id, find(turn, id)->entry, true});
@@ -77,6 +88,7 @@ void wind_down(Turn& turn, PipelineId id, Exit exit) {
   if (const Guarding* at = std::get_if<Guarding>(&pipeline.course)) {
     guards = *at;
     guards->check.reset();
+    guards->asked = false;
   }
   unwatch(turn, id);
   retire_question(turn, id);
@@ -118,6 +130,7 @@ void take(Turn& turn, PipelineId id, Exit exit) {
         leave_phase(turn, id);
         stop_waiting(turn, id);
         edit(turn, id).verdict.reset();
+        close_circuit(turn, id, jump.phase);
         moved(turn, id, move::Jump{std::move(jump.phase)});
         enter(turn, id);
       });
@@ -158,7 +171,8 @@ void kill_again(Turn& turn, PipelineId id) {
   const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
   const std::optional<Still> still = running(pipeline);
   const EffectId* target = still ? std::get_if<EffectId>(&*still) : nullptr;
-  const bool is_wanted = leaving ? !leaving->asked : is_passed_in_a_check(pipeline);
+  const bool is_wanted =
+      leaving ? !leaving->asked : is_passed_in_a_check(pipeline) && !was_asked(pipeline);
   if (target && is_wanted) kill(turn, id, *target);
 }
 
@@ -169,8 +183,9 @@ void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
   // Seen dead: the outcome of what was killed says so too, and is what counts.
   if (outcome.ended == Ended::Unknown) return kill_again(turn, id);
-  if (!leaving || leaving->asked || outcome.ended == Ended::Done) return;
-  if (!std::holds_alternative<EffectId>(leaving->still)) return;
+  if (outcome.ended == Ended::Done || was_asked(pipeline)) return;
+  const bool is_step = leaving && std::holds_alternative<EffectId>(leaving->still);
+  if (!is_step && !is_passed_in_a_check(pipeline)) return;
   decision::Question question;
   question.project = pipeline.project;
   question.owner = decision::PhaseOwner{id, pipeline.entry};
@@ -178,12 +193,34 @@ void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   question.question = "a process of phase " + phase_of(pipeline) + " of " + to_text(id) +
                       " cannot be seen to have ended";
   question.context = outcome.error;
-  std::get<Leaving>(edit(turn, id).course).asked = true;
-  mind_questions(turn, id);
+  if (leaving) {
+    std::get<Leaving>(edit(turn, id).course).asked = true;
+    mind_questions(turn, id);
+  } else {
+    std::get<Guarding>(edit(turn, id).course).asked = true;
+    moved(turn, id, move::Block{Reason::Decision});
+  }
   decision::open(turn, std::move(question));
 }
 
+namespace {
+
+void answer_about_check(Turn& turn, PipelineId id, decision::Choice choice) {
+  const Guarding at = std::get<Guarding>(find(turn, id)->course);
+  if (!at.asked || !at.check) return;
+  std::get<Guarding>(edit(turn, id).course).asked = false;
+  moved(turn, id, move::Unblock{});
+  if (choice == decision::Choice::LookAgain) return kill(turn, id, *at.check);
+  turn.change().outbox.erase(*at.check);
+  guard_checked(turn, id, {});
+}
+
+}  // namespace
+
 void answer_unobserved(Turn& turn, PipelineId id, decision::Choice choice) {
+  if (std::holds_alternative<Guarding>(find(turn, id)->course)) {
+    return answer_about_check(turn, id, choice);
+  }
   const Leaving leaving = std::get<Leaving>(find(turn, id)->course);
   if (choice == decision::Choice::LookAgain) {
     std::get<Leaving>(edit(turn, id).course).asked = false;

@@ -159,7 +159,8 @@ TEST(PipelineExit, ATransitionLeavesTheStepObservedAndGoesThere) {
   const EffectId step = play.step();
   play.ask(Transition{id, "merge"});
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
-  EXPECT_TRUE(is<Refused>(play.ask(Transition{id, "test"})));
+  EXPECT_EQ(play.ask(Transition{id, "test"}),
+            refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase"));
   play.finish(step, exit_code(143));
   EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
   EXPECT_EQ(as<Refused>(play.ask(Transition{id, "nowhere"})), (Refused{Why::NotFound, "nowhere"}));
@@ -182,7 +183,7 @@ TEST(PipelineExit, RetryReturnsToThePhaseThatFailed) {
   merge.on_fail = definition::Fail{};
   Play play({shell("build"), merge});
   const PipelineId id = play.start();
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, true})));
+  EXPECT_EQ(play.ask(Retry{id, true}), refused(Why::NotAllowed, to_text(id) + " has not failed"));
   play.succeeds();
   play.fails();
   EXPECT_EQ(play.state.pipelines.open, 0u);
@@ -191,7 +192,7 @@ TEST(PipelineExit, RetryReturnsToThePhaseThatFailed) {
   EXPECT_EQ(play.state.pipelines.open, 1u);
   play.succeeds();
   EXPECT_EQ(play.state_of(id), Status{Done{}});
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, true})));
+  EXPECT_EQ(play.ask(Retry{id, true}), refused(Why::NotAllowed, to_text(id) + " has ended"));
 }
 
 TEST(PipelineExit, WhatAPersonFailedIsRetriedOnlyByForce) {
@@ -199,8 +200,10 @@ TEST(PipelineExit, WhatAPersonFailedIsRetriedOnlyByForce) {
   const PipelineId id = play.start();
   play.fails();
   play.decide(Choice::Fail);
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{id, false})));
-  EXPECT_TRUE(is<Refused>(play.ask(ResumeFrom{id, "build", false})));
+  EXPECT_EQ(play.ask(Retry{id, false}),
+            refused(Why::NotAllowed, to_text(id) + " is not recoverable"));
+  EXPECT_EQ(play.ask(ResumeFrom{id, "build", false}),
+            refused(Why::NotAllowed, to_text(id) + " is not recoverable"));
   EXPECT_TRUE(is<Ok>(play.ask(Retry{id, true})));
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
 }
@@ -216,6 +219,31 @@ TEST(PipelineExit, AFailedOneMayGoOnFromAnotherPhase) {
             (Refused{Why::NotFound, "nowhere"}));
   play.ask(ResumeFrom{id, "build", false});
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+}
+
+// Who sends it there has seen how often it was.
+TEST(PipelineExit, APersonMaySendItToAPhaseWhoseCircuitIsOpen) {
+  definition::Phase build = shell("build");
+  build.next = "build";
+  build.max_visits = 2;
+  build.on_fail = definition::Fail{};
+  Play play({build});
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.succeeds();
+  ASSERT_EQ(play.state_of(id),
+            (Status{Failed{"build", 1, "circuit open: entered too often", true}}));
+
+  play.ask(ResumeFrom{id, "build", false});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}})) << "it is counted anew";
+
+  const EffectId step = play.step();
+  play.ask(Transition{id, "build"});
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(*play.of(id).visits.find("build"), 1u);
 }
 
 TEST(PipelineExit, ARetryDoesNotWaitForTheBackoffNorForTheAnswer) {
@@ -240,12 +268,12 @@ TEST(PipelineExit, UnblockDoesNotWaitButForAnswersAndLocks) {
   build.retry = {1, 1h};
   Play play({build});
   const PipelineId id = play.start();
-  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+  EXPECT_EQ(play.ask(Unblock{id}), refused(Why::NotAllowed, to_text(id) + " is not blocked"));
   play.fails();
   EXPECT_TRUE(is<Ok>(play.ask(Unblock{id})));
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
   play.fails();
-  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+  EXPECT_EQ(play.ask(Unblock{id}), refused(Why::NotAllowed, to_text(id) + " waits for an answer"));
 }
 
 // ── Pause ──
@@ -263,7 +291,7 @@ TEST(PipelineExit, APausedPipelineFinishesItsStepAndEntersNoOther) {
   play.ask(Continue{id});
   EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
   play.succeeds();
-  EXPECT_TRUE(is<Refused>(play.ask(Pause{id})));
+  EXPECT_EQ(play.ask(Pause{id}), refused(Why::NotAllowed, to_text(id) + " has ended"));
 }
 
 TEST(PipelineExit, APauseBeforeTheActionWithdrawsThePhase) {
@@ -315,7 +343,7 @@ TEST(PipelineExit, APausedPipelineCanBeCancelledAndCleansUp) {
   play.succeeds();
   play.ask(Cancel{id});
   EXPECT_EQ(play.step_shell().text, "run cleanup");
-  EXPECT_TRUE(is<Refused>(play.ask(Pause{id})));
+  EXPECT_EQ(play.ask(Pause{id}), refused(Why::NotAllowed, to_text(id) + " is cleaning up"));
   play.succeeds();
   EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
 }

@@ -108,6 +108,7 @@ void retire_question(Turn& turn, PipelineId id) {
   if (!is_blocked_by(pipeline, Reason::Decision)) return;
   const std::uint64_t entry = pipeline.entry;
   if (const Guarding* at = std::get_if<Guarding>(&pipeline.course)) {
+    decision::retire(turn, decision::PhaseOwner{id, entry});  // about its check, if there is one
     const Plan plan = plan_of(turn, pipeline);
     if (!plan.phase) return;
     const auto& names = at->which == Which::Post ? plan.phase->post : plan.phase->pre;
@@ -157,7 +158,8 @@ void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answ
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline || pipeline->entry != owner.entry) return;
   if (!is_blocked_by(*pipeline, Reason::Decision)) return;
-  if (std::holds_alternative<Leaving>(pipeline->course)) {
+  if (std::holds_alternative<Leaving>(pipeline->course) ||
+      std::holds_alternative<Guarding>(pipeline->course)) {
     return answer_unobserved(turn, id, answer.choice);
   }
   answered(turn, id, owner.entry, answer.text);

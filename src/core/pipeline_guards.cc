@@ -186,7 +186,9 @@ void unwatch(Turn& turn, PipelineId id) {
 }
 
 void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome) {
-  std::get<Guarding>(edit(turn, id).course).check.reset();
+  Guarding& checked = std::get<Guarding>(edit(turn, id).course);
+  checked.check.reset();
+  checked.asked = false;
   const AtHand at = at_hand(turn, *find(turn, id));
   if (!at.definition || !at.guard) return;
   if (std::holds_alternative<guard::Passed>(at.guard->state)) return passed(turn, id);

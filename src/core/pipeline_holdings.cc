@@ -16,13 +16,15 @@ constexpr Duration as_long_as_it_takes = Duration::max();
 Boxed<HolderMeta> meta_of(const Turn& turn, const Pipeline& pipeline) {
   HolderMeta meta;
   meta.label = pipeline.origin->name + " " + phase_of(pipeline);
-  const Pipeline* child = &pipeline;
-  while (const ByParent* by = std::get_if<ByParent>(&child->origin->starter)) {
-    child = find(turn, by->pipeline);
-    if (!child) break;
-    meta.within.push_back(holder_of(*child));
-  }
+  meta.within = outer_of(turn, holder_of(pipeline));
   return Boxed<HolderMeta>(std::move(meta));
+}
+
+// The pipeline that holds under this name, or null.
+const Pipeline* pipeline_of(const Turn& turn, const Holder& holder) {
+  const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
+  const Pipeline* pipeline = id ? find(turn, *id) : nullptr;
+  return pipeline && holder_of(*pipeline) == holder ? pipeline : nullptr;
 }
 
 // What is in the way: a lock if one is held by another, else a slot.
@@ -81,20 +83,23 @@ void granted(Turn& turn, PipelineId id, const grant::Granted& grant) {
 
 // A grant that nobody waits for any more: what of it the phase at hand does not hold goes back.
 void refuse_late(Turn& turn, const Pipeline* pipeline, const grant::Granted& grant) {
+  const Holding none;
+  const Holding& held = pipeline ? pipeline->holding : none;
   for (const grant::Given& given : grant.given) {
-    for (const ProjectNo project : {grant.holder.project, shared_project}) {
-      const LockName lock{project, given.name};
-      const SemaphoreName slot{project, given.name};
-      const Holding none;
-      const Holding& held = pipeline ? pipeline->holding : none;
-      if (given.weight == 0 && std::ranges::find(held.locks, lock) == held.locks.end()) {
-        turn.perform({Inner{ReleaseLock{lock, grant.holder}}});
-      }
-      if (given.weight > 0 && std::ranges::find(held.slots, slot) == held.slots.end()) {
-        turn.perform({Inner{ReleaseSemaphore{slot, grant.holder}}});
-      }
+    const LockName lock{given.project, given.name};
+    const SemaphoreName slot{given.project, given.name};
+    if (given.weight == 0 && std::ranges::find(held.locks, lock) == held.locks.end()) {
+      turn.perform({Inner{ReleaseLock{lock, grant.holder}}});
+    }
+    if (given.weight > 0 && std::ranges::find(held.slots, slot) == held.slots.end()) {
+      turn.perform({Inner{ReleaseSemaphore{slot, grant.holder}}});
     }
   }
+}
+
+Hold hold_of(const Pipeline& pipeline) {
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
+  return leaving && !std::holds_alternative<GoOn>(leaving->exit) ? Hold::BeingLeft : Hold::Yes;
 }
 
 }  // namespace
@@ -155,13 +160,28 @@ void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& r
 }
 
 Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder) {
-  const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
-  const Pipeline* pipeline = id ? find(turn, *id) : nullptr;
-  if (!pipeline || !pipeline->holding.granted || holder_of(*pipeline) != holder) return Hold::No;
+  const Pipeline* pipeline = pipeline_of(turn, holder);
+  if (!pipeline || !pipeline->holding.granted) return Hold::No;
   const std::vector<LockName>& locks = pipeline->holding.locks;
-  if (std::ranges::find(locks, lock) == locks.end()) return Hold::No;
-  const Leaving* leaving = std::get_if<Leaving>(&pipeline->course);
-  return leaving && !std::holds_alternative<GoOn>(leaving->exit) ? Hold::BeingLeft : Hold::Yes;
+  return std::ranges::find(locks, lock) == locks.end() ? Hold::No : hold_of(*pipeline);
+}
+
+Hold hold_of(const Turn& turn, const SemaphoreName& slot, const Holder& holder) {
+  const Pipeline* pipeline = pipeline_of(turn, holder);
+  if (!pipeline || !pipeline->holding.granted) return Hold::No;
+  const std::vector<SemaphoreName>& slots = pipeline->holding.slots;
+  return std::ranges::find(slots, slot) == slots.end() ? Hold::No : hold_of(*pipeline);
+}
+
+std::vector<Holder> outer_of(const Turn& turn, const Holder& holder) {
+  std::vector<Holder> outer;
+  const Pipeline* child = pipeline_of(turn, holder);
+  while (child) {
+    const ByParent* by = std::get_if<ByParent>(&child->origin->starter);
+    child = by ? find(turn, by->pipeline) : nullptr;
+    if (child) outer.push_back(holder_of(*child));
+  }
+  return outer;
 }
 
 void end_for_lock(Turn& turn, const LockName& lock, const Holder& holder) {

@@ -70,7 +70,7 @@ TEST(PipelineHoldings, AllOrNoneAndInLine) {
   EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Lock, "build", 1, start}}));
   EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
   EXPECT_TRUE(play.under_way().empty());
-  EXPECT_TRUE(is<Refused>(play.ask(Unblock{id})));
+  EXPECT_EQ(play.ask(Unblock{id}), refused(Why::NotAllowed, to_text(id) + " waits for its locks"));
   give(play, docs_lock);
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
   EXPECT_TRUE(holds(play, id, main_lock));
@@ -293,6 +293,101 @@ TEST(PipelineHoldings, TakenBackAtOnceItIsGivenOnWithTheStepStillRunning) {
   play.succeeds();
   EXPECT_EQ(play.state_of(id), Status{Done{}});
   EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+}
+
+// ── By name ──
+
+TEST(PipelineHoldings, NobodyReleasesThemByTheirHoldersName) {
+  definition::Phase build = locked("build", {"main"});
+  build.slots = {{"agents", 1}};
+  Play play({build});
+  play.set.semaphores.set("agents", {1, {}});
+  const PipelineId id = play.start();
+  bo_waits(play);
+  const Refused no{Why::NotAllowed, "held by a phase"};
+  EXPECT_EQ(as<Refused>(play.ask(lock::Release{main_lock, as_holder(id), {}})), no);
+  EXPECT_EQ(as<Refused>(play.ask(lock::Release{main_lock, as_holder(id), Token{1}})), no);
+  EXPECT_EQ(as<Refused>(play.ask(semaphore::Release{agents, as_holder(id), {}})), no);
+  EXPECT_TRUE(holds(play, id, main_lock));
+
+  play.succeeds();
+  EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+  EXPECT_TRUE(play.state.semaphores.slots.empty());
+}
+
+// A step that asks under $REEVE_HOLDER for what its phase holds has it; it stays the phase's.
+TEST(PipelineHoldings, AStepIsToldThatWhatItsPhaseHoldsIsItsOwn) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  lock::Acquire acquire;
+  acquire.names = {main_lock};
+  acquire.holder = as_holder(id);
+  EXPECT_EQ(as<grant::Granted>(play.ask(acquire)).how, grant::How::Extended);
+  play.pass(1h);
+  EXPECT_TRUE(holds(play, id, main_lock));
+}
+
+// What a step took under its pipeline's name lives by heartbeats; what a phase holds does not.
+TEST(PipelineHoldings, WhatAStepLeftBehindBecomesThePhasesOwn) {
+  definition::Phase merge = locked("merge", {"main"});
+  merge.slots = {{"agents", 1}};
+  Play play({shell("build"), merge});
+  play.set.semaphores.set("agents", {2, {}});
+  const PipelineId id = play.start();
+  lock::Acquire acquire;
+  acquire.names = {main_lock};
+  acquire.holder = as_holder(id);
+  play.ask(acquire);
+  play.ask(semaphore::Acquire{agents, 2, as_holder(id), {}, {}, {}, {}});
+  play.succeeds();
+  bo_waits(play);
+  play.pass(1h);
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_EQ(play.state.semaphores.slots.size(), 1u);
+  play.succeeds();
+  EXPECT_EQ(*holder_of_lock(play, main_lock), (Holder{default_project, "bo", {}}));
+  EXPECT_TRUE(play.state.semaphores.slots.empty());
+}
+
+// ── From within: $REEVE_HOLDER ──
+
+std::string holder_in(const Shell& shell) {
+  for (const auto& [name, value] : shell.environment) {
+    if (name == "REEVE_HOLDER") return value;
+  }
+  return {};
+}
+
+// What `lock run` asks for in a step.
+reeve::Reply run_inside(Play& play, const std::string& within) {
+  HolderMeta meta;
+  meta.within = {{default_project, within}};
+  lock::Acquire acquire;
+  acquire.names = {main_lock};
+  acquire.holder = {default_project, "run-1"};
+  acquire.meta = Boxed<HolderMeta>(meta);
+  acquire.wait = 24h;
+  return play.ask(acquire);
+}
+
+TEST(PipelineHoldings, AStepThatWouldWaitForItsOwnPhaseIsFoundOut) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  const std::string within = holder_in(play.step_shell());
+  EXPECT_EQ(within, as_holder(id).name);
+  EXPECT_TRUE(is<grant::WouldDeadlock>(run_inside(play, within)));
+}
+
+TEST(PipelineHoldings, SoIsOneThatWouldWaitForTheParentOfIt) {
+  definition::Phase outer = phase("outer", definition::RunPipeline{"child", {}});
+  outer.locks = {"main"};
+  Play play({outer});
+  play.set.pipelines.set("child", in_phases({shell("inner")}));
+  const PipelineId id = play.start();
+  play.pass(0s);
+  const std::string within = holder_in(play.step_shell());
+  EXPECT_NE(within, as_holder(id).name);
+  EXPECT_TRUE(is<grant::WouldDeadlock>(run_inside(play, within)));
 }
 
 TEST(PipelineHoldings, SomebodyWhoseNameIsAPipelinesHasNoPhase) {

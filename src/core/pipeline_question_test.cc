@@ -118,7 +118,8 @@ TEST(PipelineQuestion, ToFailAnAgentFailsThePipelineForGood) {
   play.decide(Choice::Fail, "hopeless");
   play.finish(play.all_under_way<Kill>().front());
   EXPECT_EQ(play.state_of(play.id), (Status{Failed{"work", 1, "hopeless", false}}));
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{play.id, false})));
+  EXPECT_EQ(play.ask(Retry{play.id, false}),
+            refused(Why::NotAllowed, to_text(play.id) + " is not recoverable"));
 }
 
 TEST(PipelineQuestion, ToFailAnAgentOfAStrategyTriesNoOtherApproach) {

@@ -82,6 +82,7 @@ TEST(Pipeline, AStepGetsValuesBesideItsTextAndTheEnvironmentOfItsCaller) {
                        {"CI", "42"},
                        {"REEVE_PROJECT", "default"},
                        {"REEVE_PIPELINE", to_text(id)},
+                       {"REEVE_HOLDER", to_text(id)},
                        {"REEVE_PHASE", "build"},
                        {"REEVE_ATTEMPT", "1"}}));
   EXPECT_EQ(step.directory, "/home/ana/shop/42/src");
@@ -338,7 +339,8 @@ TEST(Pipeline, AStepsOwnWordCountsOverItsExitCode) {
   play.ask(Finish{other, "not today"});
   play.finish(step, exit_code(0));
   EXPECT_EQ(play.state_of(other), (Status{Failed{"build", 1, "not today", true}}));
-  EXPECT_TRUE(is<Refused>(play.ask(Finish{other, std::nullopt})));
+  EXPECT_EQ(play.ask(Finish{other, std::nullopt}),
+            refused(Why::NotAllowed, to_text(other) + " runs no step"));
 }
 
 TEST(Pipeline, CheckpointsAreKeptWithTheirPhaseAndTimeTheLastThousand) {
@@ -352,7 +354,8 @@ TEST(Pipeline, CheckpointsAreKeptWithTheirPhaseAndTimeTheLastThousand) {
   EXPECT_EQ(play.state.pipelines.checkpoints.size(), limits::checkpoints_kept);
   EXPECT_EQ(play.state.pipelines.checkpoints.find({id, 1}), nullptr);
   play.succeeds();
-  EXPECT_TRUE(is<Refused>(play.ask(AddCheckpoint{id, "late"})));
+  EXPECT_EQ(play.ask(AddCheckpoint{id, "late"}),
+            refused(Why::NotAllowed, to_text(id) + " has ended"));
 }
 
 // ── Late words ──

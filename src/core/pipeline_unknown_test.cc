@@ -80,6 +80,60 @@ TEST(PipelineUnknown, AndTheKillOfACheckThatSomebodyLetPass) {
   EXPECT_EQ(play.step_shell().text, "run build");
 }
 
+// ── A check that somebody let pass, and that cannot be seen dead ──
+
+struct PassedInACheck : Play {
+  PipelineId id;
+  EffectId check;
+
+  PassedInACheck() {
+    definition::Phase build = shell("build");
+    build.pre = {"green"};
+    set.pipelines.set("fix", in_phases({build}));
+    definition::Guard green{"check"};
+    green.timeout = 15s;
+    set.guards.set("green", green);
+    id = start();
+    fails();
+    pass(10s);
+    check = step();
+    pass(5s);
+    decide(Choice::Pass);
+    finish(the_kill(*this), exit_code(1));
+  }
+};
+
+TEST(PipelineUnknown, SomebodyIsAskedAboutACheckThatCannotBeKilled) {
+  PassedInACheck play;
+  EXPECT_EQ(std::get<Blocked>(play.state_of(play.id)).reason, Reason::Decision);
+  EXPECT_EQ(play.state.decisions.decisions.find(play.question())->cause,
+            decision::Cause::ProcessUnobserved);
+  EXPECT_TRUE(play.all_under_way<Kill>().empty());
+
+  play.decide(Choice::LookAgain);
+  EXPECT_EQ(play.under_way_as<Kill>(the_kill(play)).target, (decltype(Kill::target){play.check}));
+  play.finish(the_kill(play), exit_code(1));
+  play.decide(Choice::ReleaseAnyway);
+  EXPECT_EQ(play.step_shell().text, "run build");
+  play.finish(play.check, exit_code(143));
+  EXPECT_FALSE(play.last.changed) << "nobody waits for it any more";
+}
+
+TEST(PipelineUnknown, WhenItEndsAllTheSameTheQuestionRetires) {
+  PassedInACheck play;
+  play.finish(play.check, exit_code(143));
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
+TEST(PipelineUnknown, AndWhenItIsCancelledMeanwhile) {
+  PassedInACheck play;
+  play.ask(Cancel{play.id});
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+  play.finish(play.check, exit_code(143));
+  EXPECT_EQ(play.state_of(play.id), Status{Cancelled{}});
+}
+
 // ── Released anyway ──
 
 // Effects of one pipeline run one after the other: whoever goes on without the end of one must not

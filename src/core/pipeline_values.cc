@@ -4,10 +4,6 @@
 
 namespace reeve::pipeline {
 
-bool is_good_value(std::string_view value) {
-  return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
-}
-
 namespace {
 
 constexpr int members_within = 4;
@@ -95,6 +91,9 @@ Variables environment_of(const Turn& turn,
     result.emplace_back("REEVE_PROJECT", project->name);
   }
   result.emplace_back("REEVE_PIPELINE", to_text(pipeline.id));
+  // Whoever takes something in here holds it within the pipeline: a wait for what that holds itself
+  // would never end, and is found out.
+  result.emplace_back("REEVE_HOLDER", holder_of(pipeline).name);
   result.emplace_back("REEVE_PHASE", phase_of(pipeline));
   result.emplace_back("REEVE_ATTEMPT", std::to_string(attempt_of(pipeline)));
   if (!pipeline.workspace.empty()) result.emplace_back("REEVE_WORKSPACE", pipeline.workspace);

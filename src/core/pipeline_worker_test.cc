@@ -29,6 +29,7 @@ struct Working : Play {
   }
 
   PipelineId newest() const { return (*state.pipelines.pipelines.last()).first; }
+  ItemId item_id() const { return (*state.queues.items.begin()).first; }
   queue::ItemState item() const { return (*state.queues.items.begin()).second.state; }
 };
 
@@ -87,8 +88,10 @@ TEST(PipelineWorker, OneThatFailedIsNotRetriedBehindItsItemsBack) {
   EXPECT_EQ(play.item(), queue::ItemState::Pending);
   play.pass(5min);
   EXPECT_NE(play.newest(), first);
-  EXPECT_TRUE(is<Refused>(play.ask(Retry{first, true})));
-  EXPECT_TRUE(is<Refused>(play.ask(ResumeFrom{first, "build", true})));
+  EXPECT_EQ(play.ask(Retry{first, true}),
+            refused(Why::NotAllowed, to_text(play.item_id()) + " is no longer its item"));
+  EXPECT_EQ(play.ask(ResumeFrom{first, "build", true}),
+            refused(Why::NotAllowed, to_text(play.item_id()) + " is no longer its item"));
 }
 
 TEST(PipelineWorker, TheItemStaysTakenWhileSomebodyIsAsked) {

@@ -26,14 +26,7 @@ bool loops(const Turn& turn, const QueueName& name, const QueueName& to) {
 
 std::optional<Refused> check_config(const Turn& turn, const Create& create) {
   const Config& config = create.config;
-  const Duration none{0};
-  if (config.visibility_timeout < none) return Refused{Why::BadValue, "visibility_timeout"};
-  if (config.backoff_first < none || config.backoff_max < none) {
-    return Refused{Why::BadValue, "backoff"};
-  }
-  if (config.keep_completed_for < none || config.keep_dead_for.value_or(none) < none) {
-    return Refused{Why::BadValue, "retention"};
-  }
+  if (std::optional<Refused> mistake = mistake_in(config)) return mistake;
   if (!config.dead_letter) return std::nullopt;
   if (std::optional<Refused> bad = check_name(turn, *config.dead_letter)) return bad;
   if (loops(turn, create.name, *config.dead_letter)) {
@@ -174,6 +167,18 @@ std::optional<Subject> first_due(const Turn& turn) {
 }
 
 }  // namespace
+
+std::optional<Refused> mistake_in(const Config& config) {
+  const Duration none{0};
+  if (config.visibility_timeout < none) return Refused{Why::BadValue, "visibility_timeout"};
+  if (config.backoff_first < none || config.backoff_max < none) {
+    return Refused{Why::BadValue, "backoff"};
+  }
+  if (config.keep_completed_for < none || config.keep_dead_for.value_or(none) < none) {
+    return Refused{Why::BadValue, "retention"};
+  }
+  return std::nullopt;
+}
 
 void settle(Turn& turn) {
   while (turn.may_touch()) {

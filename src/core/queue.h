@@ -671,13 +671,20 @@ EventName name_of(const Event& event);
 bool go_on(Turn& turn, RedriveAll& chore);
 bool go_on(Turn& turn, PurgeAll& chore);
 
-// The process behind the claim is gone: pending again in its old place, the attempt not counted;
-// but if it was ended for its silence, that is a timeout like any other.
+// The process behind the claim is gone: the attempt has failed, with what that is followed by. One
+// that was ended for its silence has timed out; one that was ended because its connection was gone
+// gives the item back, and the attempt is not counted.
 void lease_gone(Turn& turn, ItemId item);
 
 // The session its holder is bound to ended: given back alike, or, if a process is named, that is
 // ended first. (A disconnect does not prove that the process is gone.)
 void session_gone(Turn& turn, ItemId item, SessionId session);
+
+// The holder goes on over another connection: a claim that is bound goes with him.
+void move_to_session(Turn& turn, ItemId item, Token claim, SessionId session);
+
+// Why there can be no queue like this, wherever its dead go; or nothing.
+std::optional<Refused> mistake_in(const Config& config);
 
 // A taker that waits gives up; its connection, which was awaited, is back.
 void leave(Turn& turn, WaiterId taker, Left left);

@@ -134,6 +134,7 @@ void fail_attempt(Turn& turn,
   serve(turn, no, when);
 }
 
+// Its holder's time was up; with a process, that was ended for it.
 void time_out(Turn& turn, ItemId id, Time when) {
   const Item& item = *turn.state().queues.items.find(id);
   const Claim& held = *item.rest->claim;
@@ -143,13 +144,11 @@ void time_out(Turn& turn, ItemId id, Time when) {
   fail_attempt(turn, id, "visibility timeout", std::nullopt, when, false);
 }
 
-bool names_process(const Claim& held) { return held.meta && held.meta->process; }
-
 // Only when the end of the process was observed is the item given on: `lease_gone`.
 void begin_ending(Turn& turn, ItemId id, Ending ending, custody::Cause cause) {
   Claim& held = *turn.change().queues.items.edit(id)->rest.edit().claim;
   held.ending = ending;
-  const Process process = *held.meta->process;
+  const Process process = *process_of(held.meta);
   move_deadline(turn, id);
   custody::end(turn, process, cause);
 }
@@ -271,18 +270,41 @@ reeve::Reply bury(Turn& turn, const Bury& command) {
 
 void expire(Turn& turn, ItemId id, Time when) {
   const Claim& held = *turn.state().queues.items.find(id)->rest->claim;
-  if (!names_process(held)) return time_out(turn, id, when);
+  if (!process_of(held.meta)) return time_out(turn, id, when);
   begin_ending(turn, id, Ending::Silent, custody::Cause::Silent);
 }
 
 void lease_gone(Turn& turn, ItemId id) {
+  const auto ending_of = [&]() -> std::optional<Ending> {
+    const Item* item = turn.state().queues.items.find(id);
+    if (!item || item->state != ItemState::Processing) return std::nullopt;
+    return item->rest->claim->ending;
+  };
+  // What was done about it before its end was seen; not what would be due by now.
+  const std::optional<Ending> ending = ending_of();
   settle(turn);
+  if (!ending || !ending_of()) return;
+  switch (*ending) {
+    case Ending::No:
+      return fail_attempt(turn, id, "its process ended", std::nullopt, turn.now(), true);
+    case Ending::Silent:
+      return time_out(turn, id, turn.now());
+    case Ending::Disconnected:
+      return release_item(turn, id, Duration{0}, std::nullopt, true);
+  }
+}
+
+void move_to_session(Turn& turn, ItemId id, Token claim, SessionId session) {
   const Item* item = turn.state().queues.items.find(id);
   if (!item || item->state != ItemState::Processing) return;
-  // A process that died at its work is an attempt that failed. One that was ended because its
-  // connection was gone is not.
-  if (item->rest->claim->ending != Ending::Disconnected) return time_out(turn, id, turn.now());
-  release_item(turn, id, Duration{0}, std::nullopt, true);
+  const Claim& held = *item->rest->claim;
+  const SessionId from = held.holder.session;
+  const LeaseRef lease = ItemLease{id};
+  if (held.token != claim || from == session) return;
+  if (!turn.state().sessions.bound.contains({from, lease})) return;
+  turn.change().queues.items.edit(id)->rest.edit().claim->holder.session = session;
+  session::bind(turn, session, lease);
+  session::unbind(turn, from, lease);
 }
 
 void session_gone(Turn& turn, ItemId id, SessionId session) {
@@ -291,7 +313,7 @@ void session_gone(Turn& turn, ItemId id, SessionId session) {
   if (!item || item->state != ItemState::Processing) return;
   const Claim& held = *item->rest->claim;
   if (held.holder.session != session || held.ending != Ending::No) return;
-  if (!names_process(held)) return release_item(turn, id, Duration{0}, std::nullopt, true);
+  if (!process_of(held.meta)) return release_item(turn, id, Duration{0}, std::nullopt, true);
   begin_ending(turn, id, Ending::Disconnected, custody::Cause::Cancelled);
 }
 

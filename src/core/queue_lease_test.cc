@@ -96,7 +96,55 @@ TEST_F(QueueLease, AProcessThatEndsByItselfIsAnAttemptThatFailed) {
 
   EXPECT_EQ(world.state_of(item), ItemState::Pending);
   EXPECT_EQ(world.item_of(item)->attempts, 1u);
-  EXPECT_EQ(world.told<TimedOut>().size(), 1u);
+  EXPECT_EQ(world.rest_of(item).last_error, "its process ended");
+  EXPECT_EQ(world.names().back(), "queue:fail");
+  EXPECT_TRUE(world.told<TimedOut>().empty());
+}
+
+TEST_F(QueueLease, SoIsOneWhoseEndIsHeardOfLate) {
+  take({}, true);
+  world.stamp.now += 1h;
+  world.input(custody::ProcessGone{process});
+  EXPECT_EQ(world.rest_of(item).last_error, "its process ended");
+  EXPECT_TRUE(world.started.empty()) << "there is nothing to kill";
+}
+
+TEST_F(QueueLease, WhatCouldNotBeDeliveredGoesToTheNextAndIsNotCounted) {
+  const TakenItem first = take({}, false);
+  const WaiterId waiter = world.await({bugs}, 1h, session);
+  const WaiterId next = world.await({bugs}, 1h, another);
+  world.release(bugs, first);
+  ASSERT_EQ(world.got(waiter).size(), 1u);
+
+  world.input(Undelivered{default_project, "", world.answer_to(waiter)});
+
+  ASSERT_EQ(world.got(next).size(), 1u);
+  EXPECT_EQ(world.got(next).front().attempts, 1u);
+}
+
+TEST_F(QueueLease, AHolderMaySayNoMoreOfItselfThanThatOfALock) {
+  const auto take_with = [&](const HolderMeta& meta) {
+    return world.ask(Take{{bugs}, {default_project, "ana"}, Boxed<HolderMeta>(meta), 1, {}});
+  };
+  HolderMeta meta;
+  meta.process = Process{1, 1, std::string(limits::name_bytes + 1, 'b')};
+  EXPECT_EQ(as<Refused>(take_with(meta)), (Refused{Why::BadValue, "process"}));
+  meta = {};
+  meta.within = {{default_project, ""}};
+  EXPECT_EQ(as<Refused>(take_with(meta)), (Refused{Why::BadName, "within"}));
+  meta.within.assign(limits::pipelines_within + 1, {default_project, "x"});
+  EXPECT_EQ(as<Refused>(take_with(meta)), (Refused{Why::OverLimit, "within"}));
+  meta = {};
+  meta.label = std::string(limits::text_bytes + 1, 'x');
+  EXPECT_EQ(as<Taken>(take_with(meta)).items.size(), 1u);
+  EXPECT_EQ(world.rest_of(item).claim->meta->label.size(), limits::text_bytes);
+}
+
+TEST_F(QueueLease, AQuestionAboutItsProcessIsAskedWhereItsQueueIs) {
+  take({}, true);
+  world.pass(30s + 1ms + 30s);
+  ASSERT_EQ(world.state.decisions.decisions.size(), 1u);
+  EXPECT_EQ(world.state.decisions.decisions.begin()->second.project, default_project);
 }
 
 TEST_F(QueueLease, AClaimCannotBeBoundToTheConnectionOfAnother) {

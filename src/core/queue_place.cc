@@ -69,13 +69,14 @@ void clear_deadline(Turn& turn, ItemId id, const Item& item) {
 void bind(Turn& turn, ItemId id, const Claim& held) {
   const SessionId session = held.holder.session;
   if (session) session::bind(turn, session, LeaseRef{ItemLease{id}});
-  if (held.meta && held.meta->process) custody::keep(turn, *held.meta->process, ItemLease{id});
+  if (const Process* process = process_of(held.meta)) custody::keep(turn, *process, ItemLease{id});
 }
 
 void unbind(Turn& turn, ItemId id, const Claim& held) {
   const SessionId session = held.holder.session;
   if (session) session::unbind(turn, session, LeaseRef{ItemLease{id}});
-  if (held.meta && held.meta->process) custody::let_go(turn, *held.meta->process, ItemLease{id});
+  if (const Process* process = process_of(held.meta))
+    custody::let_go(turn, *process, ItemLease{id});
 }
 
 std::optional<Time> forget_at(const Config& config, const Item& item) {

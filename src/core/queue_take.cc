@@ -1,3 +1,4 @@
+#include "core/holder_rules.h"
 #include "core/names.h"
 #include "core/queue_place.h"
 
@@ -90,16 +91,14 @@ bool serve_taker(Turn& turn, WaiterId waiter) {
 }
 
 std::optional<Refused> check_session(const Turn& turn, SessionId session) {
-  const auto& sessions = turn.state().sessions.sessions;
-  if (!session || sessions.contains(session) || sessions.size() < limits::sessions) {
-    return std::nullopt;
-  }
+  if (session::has_room(turn.state(), session)) return std::nullopt;
   return Refused{Why::OverLimit, "sessions"};
 }
 
-std::optional<Refused> check_holder(const Turn& turn, const Holder& holder) {
-  if (!is_good_name(holder.name)) return Refused{Why::BadName, holder.name};
-  if (holder.session && holder.session != turn.session()) return Refused{Why::BadValue, "session"};
+std::optional<Refused> check_holder(const Turn& turn,
+                                    const Holder& holder,
+                                    const Boxed<HolderMeta>& meta) {
+  if (std::optional<Refused> mistake = mistake_in(holder, meta, turn.session())) return mistake;
   return check_session(turn, holder.session);
 }
 
@@ -111,7 +110,9 @@ std::optional<Refused> check_take(const Turn& turn, const Take& command) {
   for (const QueueName& name : command.queues) {
     if (std::optional<Refused> bad = check_name(turn, name)) return bad;
   }
-  if (std::optional<Refused> bad = check_holder(turn, command.holder)) return bad;
+  if (std::optional<Refused> bad = check_holder(turn, command.holder, command.meta)) {
+    return bad;
+  }
   if (command.max == 0) return Refused{Why::BadValue, "max"};
   if (command.max > limits::batch_items) return Refused{Why::OverLimit, "max"};
   if (command.wait && *command.wait < Duration{0}) return Refused{Why::BadValue, "wait"};
@@ -132,7 +133,7 @@ reeve::Reply join_line(Turn& turn, const Take& command, std::vector<QueueNo> que
   const WaiterId waiter = turn.next_id<WaiterId>();
   Taker taker;
   taker.holder = command.holder;
-  taker.meta = command.meta;
+  taker.meta = tidied(command.meta);
   taker.queues = std::move(queues);
   taker.max = command.max;
   taker.session = turn.session();
@@ -198,7 +199,8 @@ reeve::Reply take(Turn& turn, const Take& command) {
     if (is_open(turn, no)) open.push_back(no);
     paused = paused && get(turn, no).paused;
   }
-  std::vector<TakenItem> items = take_best(turn, open, command.holder, command.meta, command.max);
+  std::vector<TakenItem> items =
+      take_best(turn, open, command.holder, tidied(command.meta), command.max);
   if (items.empty() && waits(command)) return join_line(turn, command, std::move(queues));
   const bool because_paused = items.empty() && paused;
   return {Reply{Taken{std::move(items), because_paused}}};
@@ -209,7 +211,9 @@ reeve::Reply take_one(Turn& turn, const TakeOne& command) {
   if (!no) return refused(Why::NotFound, command.queue.name);
   const Item* item = find(turn, *no, command.item);
   if (!item) return refused(Why::NotFound, to_text(command.item));
-  if (std::optional<Refused> bad = check_holder(turn, command.holder)) return {*std::move(bad)};
+  if (std::optional<Refused> bad = check_holder(turn, command.holder, command.meta)) {
+    return {*std::move(bad)};
+  }
   switch (item->state) {
     case ItemState::Pending:
       break;
@@ -225,7 +229,7 @@ reeve::Reply take_one(Turn& turn, const TakeOne& command) {
       break;
   }
   const Duration visibility = visibility_of(turn, *find(turn, *no, command.item));
-  TakenItem taken = claim(turn, command.item, command.holder, command.meta, visibility);
+  TakenItem taken = claim(turn, command.item, command.holder, tidied(command.meta), visibility);
   return {Reply{Taken{{std::move(taken)}, false}}};
 }
 

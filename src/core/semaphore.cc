@@ -49,10 +49,7 @@ reeve::Reply handle(Turn& turn, const Create& command) {
   if (!turn.state().projects.projects.contains(command.name.project)) {
     return refused(Why::NotFound, "project");
   }
-  if (config.capacity == 0) return refused(Why::BadValue, "capacity");
-  if (config.heartbeat_timeout && *config.heartbeat_timeout < Duration{0}) {
-    return refused(Why::BadValue, "heartbeat_timeout");
-  }
+  if (std::optional<Refused> mistake = mistake_in(config)) return {*std::move(mistake)};
   const Semaphore* found = find(turn, command.name);
   if (!found) return create_new(turn, command);
   const Config before = found->config;
@@ -89,6 +86,10 @@ reeve::Reply handle(Turn& turn, const Release& command) {
   if (!slot) return answer(NotHolder{});
   if (command.holder.session && !command.token) return refused(Why::BadValue, "token");
   if (command.token && *command.token != slot->lease.token) return answer(NotHolder{});
+  // What a phase holds ends with the phase, whoever knows its name.
+  if (pipeline::hold_of(turn, command.name, command.holder) != pipeline::Hold::No) {
+    return refused(Why::NotAllowed, "held by a phase");
+  }
   // Being ended, it is given on when that was observed, and not before.
   if (slot->ending) return answer(Released{});
 
@@ -124,6 +125,14 @@ reeve::Reply handle(Turn& turn, const Remove& command) {
 }
 
 }  // namespace
+
+std::optional<Refused> mistake_in(const Config& config) {
+  if (config.capacity == 0) return Refused{Why::BadValue, "capacity"};
+  if (config.heartbeat_timeout && *config.heartbeat_timeout < Duration{0}) {
+    return Refused{Why::BadValue, "heartbeat_timeout"};
+  }
+  return std::nullopt;
+}
 
 reeve::Reply apply(Turn& turn, const Command& command) {
   return match(

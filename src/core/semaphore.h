@@ -232,6 +232,12 @@ void lease_gone(Turn& turn, const SlotKey& key);
 // The session it was bound to ended: freed, or, if a process is named, that is ended first.
 void session_gone(Turn& turn, const SlotKey& key);
 
+// The holder goes on over another connection: a lease that is bound goes with him. Whether it did.
+bool move_to_session(Turn& turn, const SlotKey& key, Token token, SessionId session);
+
+// Why there can be no semaphore like this, or nothing.
+std::optional<Refused> mistake_in(const Config& config);
+
 // What is neither in use nor over a capacity that was lowered.
 std::uint32_t available(const Semaphore& semaphore);
 

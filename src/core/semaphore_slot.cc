@@ -12,10 +12,6 @@
 namespace reeve::semaphore {
 namespace {
 
-const Process* process_of(const Slot& slot) {
-  return slot.meta && slot.meta->process ? &*slot.meta->process : nullptr;
-}
-
 const DueKey* first_due(const State& state, const SemaphoreName& name) {
   const auto first = state.semaphores.due.lower_bound({name, Time::min(), {}});
   if (first == state.semaphores.due.end() || first->name != name) return nullptr;
@@ -54,7 +50,7 @@ void go_stale(Turn& turn, const SlotKey& key) {
   const bool held_too_long =
       lease.max_hold && turn.now() > saturating_add(lease.acquired_at, *lease.max_hold);
   turn.emit(key.name.project, WentStale{key.name, key.holder, slot.weight});
-  if (const Process* process = process_of(slot)) {
+  if (const Process* process = process_of(slot.meta)) {
     return begin_ending(
         turn, key, *process, held_too_long ? custody::Cause::MaxHold : custody::Cause::Silent);
   }
@@ -143,7 +139,16 @@ bool is_open_to(const State& state, const grant::SlotWant& want, const Holder& h
 
 grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request) {
   const SlotKey key{want.name, request.holder};
-  if (turn.state().semaphores.slots.contains(key)) return keep_and_increase(turn, want, key);
+  if (const Slot* own = turn.state().semaphores.slots.find(key)) {
+    if (!std::holds_alternative<grant::ToPhase>(request.origin)) {
+      return keep_and_increase(turn, want, key);
+    }
+    // As with locks: what a step took under its pipeline's name is the pipeline's now.
+    grant::SlotWant all = want;
+    all.weight = std::max(want.weight, own->weight);
+    vacate(turn, key);
+    return take(turn, all, request);
+  }
 
   std::optional<Time> expires_at;
   const Lease lease = new_lease(turn, want, request, expires_at);
@@ -186,6 +191,29 @@ Lease refresh(Turn& turn, const SlotKey& key) {
   return refreshed;
 }
 
+bool move_to_session(Turn& turn, const SlotKey& key, Token token, SessionId session) {
+  const Slot* found = turn.state().semaphores.slots.find(key);
+  const SlotLease lease{key.name, key.holder};
+  if (!found || found->lease.token != token) return false;
+  if (!turn.state().sessions.bound.contains({key.holder.session, LeaseRef{lease}})) return false;
+  SlotKey to = key;
+  to.holder.session = session;
+  if (turn.state().semaphores.slots.contains(to)) return false;
+  const SlotLease moved{to.name, to.holder};
+  Slot slot = *found;
+  const std::optional<Time> due = std::exchange(slot.due, std::nullopt);
+  const Process* process = process_of(slot.meta);
+  if (process) custody::keep(turn, *process, moved);
+  session::bind(turn, session, LeaseRef{moved});
+  place(turn, key, std::nullopt);
+  turn.change().semaphores.slots.set(to, slot);
+  place(turn, to, due);
+  turn.change().semaphores.slots.erase(key);
+  if (process) custody::let_go(turn, *process, lease);
+  session::unbind(turn, key.holder.session, LeaseRef{lease});
+  return true;
+}
+
 void vacate(Turn& turn, const SlotKey& key) {
   const Slot* found = turn.state().semaphores.slots.find(key);
   if (!found) return;
@@ -195,7 +223,7 @@ void vacate(Turn& turn, const SlotKey& key) {
   table.slots.erase(key);
   table.semaphores.edit(key.name)->in_use -= planted(Bug::WeightMiscounted) ? 1 : slot.weight;
   const SlotLease lease{key.name, key.holder};
-  if (const Process* process = process_of(slot)) custody::let_go(turn, *process, lease);
+  if (const Process* process = process_of(slot.meta)) custody::let_go(turn, *process, lease);
   session::unbind(turn, key.holder.session, LeaseRef{lease});
 }
 
@@ -238,7 +266,7 @@ void session_gone(Turn& turn, const SlotKey& key) {
   if (!slot) return;
   session::unbind(turn, key.holder.session, LeaseRef{SlotLease{key.name, key.holder}});
   if (slot->ending) return;
-  if (const Process* found = process_of(*slot)) {
+  if (const Process* found = process_of(slot->meta)) {
     const Process process = *found;
     return begin_ending(turn, key, process, custody::Cause::Cancelled);
   }

@@ -119,22 +119,23 @@ void settle(Turn& turn, WorkId id) {
   if (due && turn.now() >= *due) carry_out(turn, look(*task, turn.leases_from(), turn.now()));
 }
 
-// The task of any of its attempts, settled, or null: also if it is only kept because no tick
-// has come to forget it.
-const Task* settled(Turn& turn, WorkId work) {
+// The task of any of its attempts, or null: also if it is only kept because no tick has come to
+// forget it.
+const Task* task_of(const Turn& turn, WorkId work) {
   const Attempt* attempt = turn.state().tasks.attempts.find(work);
-  if (!attempt) return nullptr;
-  const WorkId id = attempt->work;
-  settle(turn, id);
-  const Task* task = find_task(turn, id);
+  const Task* task = attempt ? find_task(turn, attempt->work) : nullptr;
   if (!task) return nullptr;
   return task->over_at && turn.now() >= kept_until(*task->over_at) ? nullptr : task;
 }
 
+const Task* settled(Turn& turn, WorkId work) {
+  if (const Attempt* attempt = turn.state().tasks.attempts.find(work)) settle(turn, attempt->work);
+  return task_of(turn, work);
+}
+
 // The word of an attempt: of another than the present one it is dropped.
 template <class Verb>
-reeve::Reply from_inside(Turn& turn, WorkId work, Verb verb) {
-  const Task* task = settled(turn, work);
+reeve::Reply from_inside(WorkId work, const Task* task, Verb verb) {
   if (!task) return refused(Why::NotFound, to_text(work));
   if (std::holds_alternative<Pending>(task->state) && task->body != Body::Starting) {
     return {Reply{Superseded{{}}}};
@@ -194,6 +195,9 @@ std::variant<Begin, Refused> begun_by(const Turn& turn,
 reeve::Reply run(Turn& turn, const Run& command) {
   if (!is_good_name(command.agent)) return refused(Why::BadName, command.agent);
   if (command.prompt.size() > limits::text_bytes) return refused(Why::OverLimit, "prompt");
+  for (const auto& [name, value] : command.variables) {
+    if (!is_good_value(value)) return refused(Why::BadValue, name);
+  }
   const definition::Set* set = definition::current(turn.state().definitions, turn.project());
   const definition::Agent* agent = set ? set->agents.find(command.agent) : nullptr;
   if (!agent) return refused(Why::NotFound, command.agent);
@@ -203,16 +207,22 @@ reeve::Reply run(Turn& turn, const Run& command) {
 }
 
 reeve::Reply beat(Turn& turn, const Heartbeat& command) {
-  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
-    if (std::holds_alternative<Done>(task.state)) return {Reply{Beat{true}}};
+  const Task* found = settled(turn, command.work);
+  return from_inside(command.work, found, [&](const Task& task) -> reeve::Reply {
+    const pipeline::Pipeline* owner = turn.state().pipelines.pipelines.find(task.begun->pipeline);
+    const bool paused = owner && owner->paused;
+    if (std::holds_alternative<Done>(task.state)) return {Reply{Beat{true, std::nullopt, paused}}};
     const Time expires_at = saturating_add(turn.now(), task.begun->agent.idle_timeout);
     carry_out(turn, heartbeat(task, turn.now()));
-    return {Reply{Beat{false, expires_at}}};
+    return {Reply{Beat{false, expires_at, paused}}};
   });
 }
 
+// ── Observations: what is due is settled after them, see input.h ──
+
 reeve::Reply observed(Turn& turn, const Observed& command) {
-  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
+  const Task* found = task_of(turn, command.work);
+  return from_inside(command.work, found, [&](const Task& task) -> reeve::Reply {
     const Time from = turn.leases_from();
     carry_out(turn, observe(task, command.seen, command.progress, from, turn.now()));
     return {Ok{}};
@@ -221,7 +231,7 @@ reeve::Reply observed(Turn& turn, const Observed& command) {
 
 // Proof of the end concerns the body, whatever the verdict on the work was.
 reeve::Reply session_gone(Turn& turn, const SessionGone& command) {
-  const Task* task = settled(turn, command.work);
+  const Task* task = task_of(turn, command.work);
   if (!task) return refused(Why::NotFound, to_text(command.work));
   if (task->attempt != command.work) return {Reply{Superseded{task->attempt}}};
   carry_out(turn, gone(*task, command.outcome, turn.now()));
@@ -229,7 +239,8 @@ reeve::Reply session_gone(Turn& turn, const SessionGone& command) {
 }
 
 reeve::Reply report_done(Turn& turn, const Report& command) {
-  return from_inside(turn, command.work, [&](const Task& task) -> reeve::Reply {
+  const Task* found = settled(turn, command.work);
+  return from_inside(command.work, found, [&](const Task& task) -> reeve::Reply {
     if (std::holds_alternative<Done>(task.state)) return {Reply{AlreadyDone{}}};
     Result result = Success{command.output};
     if (command.error) result = Failed{*command.error};
@@ -302,7 +313,8 @@ void due(Turn& turn, const Due& due) {
 }
 
 void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
-  settle(turn, to.work);
+  // How it ended, or that it is there, may have been so before anything was due.
+  if (to.part != Part::Spawn) settle(turn, to.work);
   const Task* task = find_task(turn, to.work);
   if (!task || task->attempt != to.attempt) return;
   switch (to.part) {

@@ -265,10 +265,12 @@ struct Begun {
   bool operator==(const Begun&) const = default;
 };
 
-// To a heartbeat. `over`: the work was cancelled, or is done otherwise.
+// To a heartbeat. `over`: the work was cancelled, or is done otherwise. `paused`: its pipeline is,
+// and nothing follows on this until somebody lets it go on.
 struct Beat {
   bool over = false;
   std::optional<Time> expires_at = {};  // when the next one is due
+  bool paused = false;
 
   bool operator==(const Beat&) const = default;
 };

@@ -49,6 +49,16 @@ TEST(TaskRun, ItsTextsAreFilledInAndItHasItsEnvironment) {
   EXPECT_TRUE(is_over(the(world, id)));
 }
 
+TEST(TaskRun, AValueThatIsTooLargeOrHasANulIsRefusedByName) {
+  World world = with_fixer();
+  for (const std::string& bad :
+       {std::string(limits::value_bytes + 1, 'x'), std::string("a\0b", 3)}) {
+    EXPECT_EQ(as<Refused>(world.ask(task::Run{"fixer", "", "", {{"bug", bad}}, {}})),
+              (Refused{Why::BadValue, "bug"}));
+  }
+  EXPECT_TRUE(world.state.outbox.empty());
+}
+
 TEST(TaskRun, AnUnknownNameIsRefusedAndNothingStarts) {
   World world = with_fixer();
   EXPECT_EQ(as<Refused>(world.ask(task::Run{"fixer", "", "", {}, {}})),

@@ -9,18 +9,18 @@ namespace {
 
 using namespace std::chrono;
 
-constexpr Seconds kLargestOffset = hours{26};
-constexpr Seconds kLargestChangeTime = hours{167};
-constexpr std::size_t kMostTransitions = 1024;
-constexpr Wall kEarliest = sys_days{year{1} / 1 / 1};
-constexpr Wall kLatest = sys_days{year{9999} / 12 / 31};
+constexpr Seconds largest_offset = hours{26};
+constexpr Seconds largest_change_time = hours{167};
+constexpr std::size_t most_transitions = 1024;
+constexpr Wall earliest = sys_days{year{1} / 1 / 1};
+constexpr Wall latest = sys_days{year{9999} / 12 / 31};
 
-bool is_sound(Seconds offset) { return offset >= -kLargestOffset && offset <= kLargestOffset; }
+bool is_sound(Seconds offset) { return offset >= -largest_offset && offset <= largest_offset; }
 
 bool is_sound(const Change& change) {
   return change.month >= 1 && change.month <= 12 && change.week >= 1 && change.week <= 5 &&
-         change.weekday <= 6 && change.time >= -kLargestChangeTime &&
-         change.time <= kLargestChangeTime;
+         change.weekday <= 6 && change.time >= -largest_change_time &&
+         change.time <= largest_change_time;
 }
 
 // The moment of a yearly change; `offset` is the one in force before it.
@@ -47,7 +47,7 @@ std::array<Transition, 10> changes_around(const Rule& rule, const Daylight& dayl
 }
 
 Period by_rule(const Rule& rule, Wall at) {
-  if (!rule.daylight || at < kEarliest || at > kLatest) {
+  if (!rule.daylight || at < earliest || at > latest) {
     return {Wall::min(), Wall::max(), rule.standard};
   }
   const std::array<Transition, 10> changes = changes_around(rule, *rule.daylight, at);
@@ -60,10 +60,10 @@ Period by_rule(const Rule& rule, Wall at) {
 
 bool is_sound(const Zone& zone) {
   if (!is_sound(zone.before) || !is_sound(zone.rule.standard)) return false;
-  if (zone.transitions.size() > kMostTransitions) return false;
-  Wall previous = kEarliest - Duration{1};
+  if (zone.transitions.size() > most_transitions) return false;
+  Wall previous = earliest - Duration{1};
   for (const Transition& transition : zone.transitions) {
-    if (transition.at <= previous || transition.at > kLatest) return false;
+    if (transition.at <= previous || transition.at > latest) return false;
     if (!is_sound(transition.offset)) return false;
     previous = transition.at;
   }
@@ -88,7 +88,7 @@ Period period_at(const Zone& zone, Wall at) {
 Wall first_at_or_past(const Zone& zone, Local local) {
   const Wall as_if_utc{local.time_since_epoch()};
   // No clock runs further ahead of UTC than this.
-  Period period = period_at(zone, as_if_utc - kLargestOffset);
+  Period period = period_at(zone, as_if_utc - largest_offset);
   while (true) {
     const Wall at = std::max(period.begin, as_if_utc - period.offset);
     if (at < period.end) return at;
@@ -100,7 +100,7 @@ Local high_water(const Zone& zone, Wall at) {
   Period period = period_at(zone, at);
   Local most = to_local(at, period);
   // From further back no offset reaches what the clocks show now.
-  while (period.begin > at - 2 * kLargestOffset) {
+  while (period.begin > at - 2 * largest_offset) {
     const Wall before = period.begin - Duration{1};
     period = period_at(zone, before);
     most = std::max(most, to_local(before, period));

@@ -27,8 +27,6 @@ struct Obstacle {
   bool leaving = false;
 };
 
-bool names_process(const Boxed<HolderMeta>& meta) { return meta && meta->process; }
-
 Obstacle obstacle(const State& state, const LockName& name, Time now) {
   const lock::Lock* lock = state.locks.locks.find(name);
   if (!lock) return {};
@@ -38,7 +36,7 @@ Obstacle obstacle(const State& state, const LockName& name, Time now) {
       [&](const lock::Held& held) {
         const lock::Tenure& tenure = held.tenure;
         if (!is_over(tenure.lease, state.leases_from, now)) return Obstacle{&tenure.holder, false};
-        if (names_process(tenure.meta)) return Obstacle{&tenure.holder, true};
+        if (process_of(tenure.meta)) return Obstacle{&tenure.holder, true};
         return Obstacle{};
       },
       [](const lock::Stale&) { return Obstacle{}; },
@@ -52,7 +50,7 @@ void each_holder(const State& state, const SemaphoreName& name, Time now, See se
   for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
     const semaphore::Slot& slot = at->second;
     const bool over = is_over(slot.lease, state.leases_from, now);
-    if (over && !names_process(slot.meta)) continue;
+    if (over && !process_of(slot.meta)) continue;
     see(Obstacle{&at->first.holder, over || slot.ending}, slot.weight);
   }
 }
@@ -116,7 +114,7 @@ class Walk {
 
   bool holds(const SemaphoreName& name, const Holder& holder) const {
     const semaphore::Slot* slot = state_.semaphores.slots.find({name, holder});
-    return slot && (!is_over(slot->lease, state_.leases_from, now_) || names_process(slot->meta));
+    return slot && (!is_over(slot->lease, state_.leases_from, now_) || process_of(slot->meta));
   }
 
   const State& state_;

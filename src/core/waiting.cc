@@ -32,7 +32,7 @@ void move_to_session(Turn& turn, WaiterId waiter, SessionId session) {
     from = taker->session;
     if (from == session) return;
     queue::Taker& moved = *turn.change().queues.takers.edit(waiter);
-    if (moved.holder.session == from) moved.holder.session = session;
+    if (from && moved.holder.session == from) moved.holder.session = session;
     moved.session = session;
   } else if (const board::Waiter* runner = state.board.waiters.find(waiter)) {
     from = runner->session;

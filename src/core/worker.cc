@@ -11,7 +11,7 @@
 namespace reeve::worker {
 namespace {
 
-constexpr Duration kPatience{1000};  // after a pipeline could not begin; between two polls
+constexpr Duration patience{1000};  // after a pipeline could not begin; between two polls
 
 const Worker* find(const Turn& turn, const WorkerName& name) {
   return turn.state().workers.workers.find(name);
@@ -37,7 +37,7 @@ void look_again(Turn& turn, const WorkerName& name, std::optional<Time> when) {
 
 // When a source that has just answered is asked again.
 Time next_poll(const Turn& turn, const Worker& worker) {
-  return saturating_add(turn.now(), std::max(worker.source->poll, kPatience));
+  return saturating_add(turn.now(), std::max(worker.source->poll, patience));
 }
 
 reeve::Reply working(const Worker& worker) {
@@ -77,7 +77,7 @@ bool begin(Turn& turn, const WorkerName& name, const queue::TakenItem& item) {
       [&](const Refused& refused) {
         turn.emit(name.project, WasRefused{name, item.id, refused});
         // Before the item is ready again: it must not wake us to fail in the same step.
-        after.look_at = saturating_add(turn.now(), kPatience);
+        after.look_at = saturating_add(turn.now(), patience);
         queue::fail(turn, item.id, item.claim, reason_of(worker, refused));
         return false;
       });
@@ -116,7 +116,7 @@ void fill(Turn& turn, const WorkerName& name) {
     turn.touch();
     if (find(turn, name)->idle) edit(turn, name).idle = false;
     if (!begin(turn, name, *item)) {
-      again = saturating_add(turn.now(), kPatience);
+      again = saturating_add(turn.now(), patience);
       break;
     }
   }
@@ -171,7 +171,8 @@ void let_go(Turn& turn, const WorkerName& name) {
 }
 
 std::optional<Refused> mistake_in(const definition::Worker& worker) {
-  if (!is_good_name(worker.queue)) return Refused{Why::BadName, worker.queue};
+  if (!is_good_name(scoped_name<QueueName>({}, worker.queue).name))
+    return Refused{Why::BadName, worker.queue};
   if (worker.concurrency == 0 || worker.concurrency > most_concurrent) {
     return Refused{Why::BadValue, "concurrency"};
   }
@@ -200,7 +201,7 @@ reeve::Reply apply_one(Turn& turn, const Start& command) {
     Worker& worker = turn.change().workers.workers.edit_or_insert(name);
     const bool was_started = std::exchange(worker.started, true);
     worker.set = command.set;
-    worker.queue = {name.project, definition.queue};
+    worker.queue = scoped_name<QueueName>(name.project, definition.queue);
     worker.pipeline = definition.pipeline;
     worker.environment = command.environment;
     worker.concurrency = definition.concurrency;

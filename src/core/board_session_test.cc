@@ -1,0 +1,266 @@
+#include "base/die_testing.h"
+#include "core/board_testing.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <vector>
+
+// The board and connections: who waits, goes away, comes back, or is not there to hear the answer.
+namespace reeve::board {
+namespace {
+
+constexpr SessionId five{5};
+constexpr SessionId six{6};
+
+struct Room : BoardWorld {
+  // Ana is at the first of two tasks of the backend.
+  const BoardTaskId first = add("first", backend);
+  const BoardTaskId second = add("second", backend);
+
+  Room() { start(first, ana); }
+
+  WaiterId wait(BoardTaskId task, const RunnerName& runner, SessionId session, Duration most) {
+    return as<Waiting>(say(Start{task, runner, Wait{most}}, session)).waiter;
+  }
+  // Ana is done, and leaves the section to others.
+  void ana_lets_go() {
+    finish(first, ana);
+    say(LetGo{backend, ana});
+  }
+};
+
+// ── The answer found nobody ──
+
+TEST(BoardSession, WhatCouldNotBeDeliveredGoesToTheNextTaskAndSection) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  const WaiterId cys = world.wait(world.second, cy, six, 30min);
+  world.ana_lets_go();
+  const Started started = as<Started>(world.told(bos));
+  EXPECT_TRUE(started.took_task);
+  EXPECT_TRUE(started.took_section);
+
+  world.input(Undelivered{default_project, "", world.told(bos)});
+
+  EXPECT_EQ(as<Started>(world.told(cys)).task, world.second);
+  EXPECT_EQ(world.task(world.second).lock->runner, cy);
+  EXPECT_EQ(world.section(backend).lock->runner, cy);
+}
+
+TEST(BoardSession, WithNobodyInLineTheSectionIsFree) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  world.ana_lets_go();
+
+  world.input(Undelivered{default_project, "", world.told(bos)});
+
+  EXPECT_EQ(world.task(world.second).status, Status::Pending);
+  EXPECT_FALSE(world.section(backend).lock);
+}
+
+TEST(BoardSession, WhatTheRunnerHadBeforeIsNotTakenBack) {
+  Room world;
+  const BoardTaskId third = world.add("third", backend);
+  const WaiterId for_second = world.wait(world.second, bo, five, 30min);
+  const WaiterId for_third = world.wait(third, bo, six, 30min);
+  world.ana_lets_go();
+  ASSERT_TRUE(as<Started>(world.told(for_second)).took_section);
+  ASSERT_FALSE(as<Started>(world.told(for_third)).took_section) << "it was his by then";
+
+  world.input(Undelivered{default_project, "", world.told(for_second)});
+  EXPECT_EQ(world.section(backend).lock->runner, bo) << "he is at the third";
+
+  world.input(Undelivered{default_project, "", world.told(for_third)});
+  EXPECT_EQ(world.task(third).status, Status::Pending);
+  EXPECT_EQ(world.section(backend).lock->runner, bo) << "that answer did not give it";
+}
+
+TEST(BoardSession, ATaskThatWasTheRunnersAlreadyStaysHis) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  const reeve::Reply again = world.start(task, ana);
+  EXPECT_FALSE(as<Started>(again).took_task);
+
+  world.input(Undelivered{default_project, "", again});
+
+  EXPECT_EQ(world.task(task).lock->runner, ana);
+}
+
+TEST(BoardSession, WhatAnotherHasByNowIsNotTakenBack) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  world.ana_lets_go();
+  world.say(ForceRelease{TaskRef{world.second}, "root", ""});
+  world.say(ForceRelease{backend, "root", ""});
+  world.start(world.second, cy);
+
+  world.input(Undelivered{default_project, "", world.told(bos)});
+
+  EXPECT_EQ(world.task(world.second).lock->runner, cy);
+  EXPECT_EQ(world.section(backend).lock->runner, cy);
+}
+
+// ── Coming and going ──
+
+TEST(BoardSession, TheEndOfAConnectionEndsItsWaits) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  const WaiterId cys = world.wait(world.second, cy, six, 30min);
+
+  world.input(session::Ended{five});
+  EXPECT_EQ(as<WaitEnded>(world.told(bos)), WaitEnded{Left::SessionEnded});
+
+  world.ana_lets_go();
+  EXPECT_TRUE(is<Started>(world.told(cys)));
+  EXPECT_TRUE(world.state.sessions.sessions.empty());
+}
+
+TEST(BoardSession, ALineWaitsForItsHeadToComeBack) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  const WaiterId cys = world.wait(world.second, cy, six, 30min);
+  world.input(Resumed{System::What::Ready});
+  world.input(session::Returned{six});
+  world.ana_lets_go();
+  EXPECT_FALSE(is<Started>(world.told(cys))) << "bo is before her, and awaited";
+  EXPECT_EQ(as<SectionLocked>(world.start(world.second, ana)).locked_by, bo);
+
+  world.pass(9s);
+  world.input(session::Returned{five});
+  EXPECT_TRUE(is<Started>(world.told(bos)));
+}
+
+TEST(BoardSession, WhoDoesNotComeBackIsPassedOver) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 30min);
+  const WaiterId cys = world.wait(world.second, cy, six, 30min);
+  world.input(Resumed{System::What::Ready});
+  world.input(session::Returned{six});
+  world.ana_lets_go();
+
+  world.pass(10s);
+
+  EXPECT_EQ(as<WaitEnded>(world.told(bos)), WaitEnded{Left::SessionEnded});
+  EXPECT_TRUE(is<Started>(world.told(cys)));
+}
+
+TEST(BoardSession, NothingIsGivenToSomebodyWhoseWaitEndsWhileHeIsAway) {
+  Room world;
+  const WaiterId bos = world.wait(world.second, bo, five, 5s);
+  world.input(Resumed{System::What::Ready});
+  world.ana_lets_go();
+
+  world.pass(5s);
+
+  EXPECT_EQ(as<WaitEnded>(world.told(bos)), WaitEnded{Left::TimedOut});
+  EXPECT_EQ(world.task(world.second).status, Status::Pending);
+}
+
+TEST(BoardSession, WhoeverTakesTheSectionsInOrderIsServedWhenHeIsBack) {
+  Room world;
+  const Next next{bo, {{}, true, true}, Wait{30min}};
+  const WaiterId bos = as<Waiting>(world.say(next, five)).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.ana_lets_go();
+  EXPECT_FALSE(is<Started>(world.told(bos)));
+
+  world.input(session::Returned{five});
+
+  EXPECT_EQ(as<Started>(world.told(bos)).task, world.second);
+}
+
+// ── A wait is over at its limit ──
+
+TEST(BoardSession, ALeaseThatIsOverAfterTheWaitIsNotGivenHoweverLateTheTick) {
+  for (const Duration late : {0ms, 1ms, 1000ms}) {
+    BoardWorld world;
+    const BoardTaskId task = world.add("alone");
+    world.start(task, ana);
+    world.pass(30min);
+    const WaiterId bos = world.wait_to_start(task, bo, 30min);
+
+    world.stamp.now = at(60min + late);
+    world.input(Tick{});
+
+    EXPECT_EQ(as<TaskLocked>(world.told(bos)), (TaskLocked{task, ana, at(60min)})) << late.count();
+  }
+}
+
+TEST(BoardSession, NorIsOneThatIsOverInTheSameMillisecond) {
+  for (const Duration late : {0ms, 1000ms}) {
+    BoardWorld world;
+    const BoardTaskId task = world.add("alone");
+    world.start(task, ana);
+    world.pass(30min);
+    const WaiterId bos = world.wait_to_start(task, bo, 30min + 1ms);
+
+    world.stamp.now = at(60min + 1ms + late);
+    world.input(Tick{});
+
+    EXPECT_TRUE(is<TaskLocked>(world.told(bos))) << late.count();
+    EXPECT_EQ(world.names().back(), "board:expired");
+  }
+}
+
+TEST(BoardSession, OneThatIsOverBeforeIsGivenHoweverLateTheTick) {
+  for (const Duration late : {0ms, 1ms, 1000ms}) {
+    BoardWorld world;
+    const BoardTaskId task = world.add("alone");
+    world.start(task, ana);
+    world.pass(30min);
+    const WaiterId bos = world.wait_to_start(task, bo, 30min + 2ms);
+
+    world.stamp.now = at(60min + 1ms + late);
+    world.input(Tick{});
+
+    EXPECT_EQ(as<Started>(world.told(bos)).claimed_from, ana) << late.count();
+  }
+}
+
+// What matters of an answer: what is given and to whom, not until when.
+std::string gist(const reeve::Reply& reply) {
+  if (const Started* it = find_in<Started>(reply.value)) return "started " + to_text(it->task);
+  if (const TaskLocked* it = find_in<TaskLocked>(reply.value)) return "by " + it->locked_by.name;
+  if (const SectionLocked* it = find_in<SectionLocked>(reply.value)) {
+    return "section by " + it->locked_by.name;
+  }
+  return "other " + std::to_string(reply.value.index());
+}
+
+// Four minutes are the lease of a task, six that of a section. Whoever waits while the others say
+// nothing more is told the same whenever the ticks come.
+RC_GTEST_PROP(BoardLaw, NoAnswerDependsOnWhenTheTicksCome, ()) {
+  BoardWorld on_time;
+  on_time.say(SetLocking{default_project, {4min, 6min, 7min}});
+  const std::vector<BoardTaskId> tasks = {on_time.add("1", backend),
+                                          on_time.add("2", backend),
+                                          on_time.add("3", frontend),
+                                          on_time.add("4")};
+  const auto a_while = [] {
+    return std::chrono::minutes{*die(3)} + std::chrono::milliseconds{*die(3)};
+  };
+  for (int i = *die(8); i > 0; --i) {
+    const RunnerName runner = *rc::gen::elementOf(std::vector{ana, bo});
+    on_time.start(*rc::gen::elementOf(tasks), runner);
+    on_time.pass(a_while());
+  }
+  const Wait wait{std::chrono::minutes{*die(8)} + a_while()};
+  const bool in_order = *die(3) == 0;
+  const reeve::Reply asked = in_order ? on_time.say(Next{cy, {{}, true, true}, wait})
+                                      : on_time.say(Start{*rc::gen::elementOf(tasks), cy, wait});
+  RC_PRE(is<Waiting>(asked));
+  BoardWorld late = on_time;
+
+  on_time.pass(20min);
+  late.stamp.now += 11min;  // all waits are over by then
+  late.input(Tick{});
+
+  const WaiterId waiter = as<Waiting>(asked).waiter;
+  RC_ASSERT(gist(late.told(waiter)) == gist(on_time.told(waiter)));
+}
+
+}  // namespace
+}  // namespace reeve::board
