@@ -5,8 +5,8 @@
 // Random numbers for properties.
 //
 // RapidCheck's own inRange reaches its last values only when a game is large: of eight verbs the
-// small games, which come first, know the first few only. That is right for the
-// length of a game, and wrong for what happens in it.
+// small games, which come first, know the first few only. That is right for the length of a game,
+// and wrong for what happens in it.
 namespace reeve::testing {
 
 // Any number from `first` up to and without `end`, each as likely as another however small the

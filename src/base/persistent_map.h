@@ -337,15 +337,15 @@ class PersistentMap {
     if (node->count == 0) {
       release(parent.item(index));
       parent.erase(index);
-    } else if (node->count * 3U >= node->capacity) {
-      return false;
-    } else if (index > 0 && fits_with(index - 1)) {
-      join<Node>(parent, index - 1);
-    } else if (fits_with(index + 1)) {
-      join<Node>(parent, index);
-    } else {
-      return false;
+      return true;
     }
+    if (node->count * 3U >= node->capacity) return false;
+    if (index > 0 && fits_with(index - 1)) {
+      join<Node>(parent, index - 1);
+      return true;
+    }
+    if (!fits_with(index + 1)) return false;
+    join<Node>(parent, index);
     return true;
   }
 
@@ -413,8 +413,9 @@ class PersistentMap<Key, Value, layout>::Iterator {
 };
 
 // Makes a map of entries that come in ascending order, as a snapshot has them: nothing has to be
-// looked for, so it takes a third of the time that `set` takes. The map is the one that `set` would
-// have made of them.
+// looked for, so it takes between a sixth of the time that `set` takes (small keys without values:
+// 12 and 70 ns) and a good half (strings: 88 and 155 ns; bench/persistent_map_bench). The map is
+// the one that `set` would have made of them.
 template <class Key, class Value, persistent::Layout layout>
 class PersistentMap<Key, Value, layout>::Appender {
  public:

@@ -277,6 +277,8 @@ struct Worker {
 struct Source {
   std::string command;  // Shell text
   Duration poll{30'000};
+  std::string take =
+      {};  // Shell text: says there that an item is taken; empty: nothing need be said
 
   bool operator==(const Source&) const = default;
 };

@@ -93,7 +93,7 @@ struct EventBody : EventSum {
   EventBody(Custom event);
   EventBody(System event);
   template <walled::WordOf<EventSum> Word>
-  EventBody(Word word) : EventBody(walled::noun_of<Word, EventSum>(std::move(word))) {}
+  EventBody(Word word) : EventBody(walled::NounFor<Word, EventSum>(std::move(word))) {}
   EventBody(const EventBody& other);
   EventBody(EventBody&& other) noexcept;
   EventBody& operator=(const EventBody& other);

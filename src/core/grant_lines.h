@@ -57,6 +57,9 @@ const Waiter* first_ahead(const State& state,
                           const SlotPlace& place,
                           Time now);
 
+// Whether it asks for more than there can ever be.
+bool is_impossible(const State& state, const Request& request, Time now);
+
 // The first thing in the way of a request that is not granted.
 std::variant<Busy, Full> in_the_way(const State& state,
                                     const Request& request,

@@ -10,7 +10,7 @@ namespace reeve::testing {
 // The alternative `T` of an event, or null if it is another.
 template <class T>
 const T* find_in(const EventSum& sum) {
-  using Noun = walled::noun_of<T, EventSum>;
+  using Noun = walled::NounFor<T, EventSum>;
   const Noun* noun = std::get_if<Noun>(&sum);
   if constexpr (std::is_same_v<T, Noun>) {
     return noun;

@@ -81,7 +81,7 @@ struct Command : CommandSum {
   Command(EmitCustom command);
   Command(CancelRequest command);
   template <walled::WordOf<CommandSum> Word>
-  Command(Word word) : Command(walled::noun_of<Word, CommandSum>(std::move(word))) {}
+  Command(Word word) : Command(walled::NounFor<Word, CommandSum>(std::move(word))) {}
   Command(const Command& other);
   Command(Command&& other) noexcept;
   Command& operator=(const Command& other);

@@ -20,12 +20,13 @@ inline constexpr std::size_t names_a_project = 100'000;  // of locks; of semapho
 inline constexpr std::size_t names_a_request = 64;
 inline constexpr std::size_t waiters_a_line = 10'000;
 inline constexpr std::size_t open_pipelines = 100'000;
-inline constexpr std::uint32_t pipelines_within = 32;   // a child of a child of ...
-inline constexpr std::size_t value_bytes = 100 * 1024;  // of an input or an output
-inline constexpr std::size_t checkpoints_kept = 1000;   // a pipeline
+inline constexpr std::uint32_t pipelines_within = 32;                // a child of a child of ...
+inline constexpr std::size_t value_bytes = std::size_t{100} * 1024;  // of an input or an output
+inline constexpr std::size_t checkpoints_kept = 1000;                // a pipeline
 inline constexpr std::size_t sessions = 10'000;
-inline constexpr std::size_t mail_a_box = 10'000;     // messages that nobody has acknowledged yet
-inline constexpr std::size_t text_bytes = 64 * 1024;  // messages, labels, errors: cut, not refused
+inline constexpr std::size_t mail_a_box = 10'000;  // messages that nobody has acknowledged yet
+// Messages, labels, errors: cut, not refused.
+inline constexpr std::size_t text_bytes = std::size_t{64} * 1024;
 
 // What one `apply` may touch; the rest goes on with the next tick.
 inline constexpr std::size_t touched_a_step = 256;

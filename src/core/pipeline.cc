@@ -78,6 +78,9 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
         if (at.still != decltype(at.still){effect}) return;
         keep_workspace(turn, id, outcome);
         take_exit(turn, id);
+      },
+      [&](const Clearing& at) {
+        if (at.effect == effect) workspace_cleared(turn, id, outcome);
       });
 }
 
@@ -98,7 +101,9 @@ EventName name_of(const Event& event) {
       [&](const WasCancelled& e) { return named(e.pipeline, "cancelled"); },
       [&](const MadeCheckpoint& e) { return named(e.pipeline, "checkpoint", e.phase); },
       [](const guard::Event& e) { return guard::name_of(e); },
-      [](const strategy::Event& e) { return strategy::name_of(e); });
+      [](const strategy::Event& e) { return strategy::name_of(e); },
+      [&](const WorkspaceRemoved& e) { return named(e.pipeline, "workspace_removed"); },
+      [&](const WorkspaceKept& e) { return named(e.pipeline, "workspace_kept"); });
 }
 
 }  // namespace reeve::pipeline

@@ -195,6 +195,16 @@ struct Finish {
   bool operator==(const Finish&) const = default;
 };
 
+// A workspace outlives its pipeline, for what is in it may not be anywhere else. This removes that
+// of one that is over; `force`: also with changes in it that nobody committed. The answer says that
+// it was begun, the event what became of it. Who then retries the pipeline gets a new one.
+struct RemoveWorkspace {
+  PipelineId pipeline;
+  bool force = false;
+
+  bool operator==(const RemoveWorkspace&) const = default;
+};
+
 using Command = std::variant<Start,
                              Cancel,
                              Retry,
@@ -204,7 +214,8 @@ using Command = std::variant<Start,
                              AddCheckpoint,
                              Pause,
                              Continue,
-                             Finish>;
+                             Finish,
+                             RemoveWorkspace>;
 
 struct Started {
   PipelineId pipeline;
@@ -294,8 +305,24 @@ struct MadeCheckpoint {
   bool operator==(const MadeCheckpoint&) const = default;
 };
 
+struct WorkspaceRemoved {
+  PipelineId pipeline;
+  std::string path;
+
+  bool operator==(const WorkspaceRemoved&) const = default;
+};
+
+// It could not be removed.
+struct WorkspaceKept {
+  PipelineId pipeline;
+  std::string path;
+  std::string error;
+
+  bool operator==(const WorkspaceKept&) const = default;
+};
+
 // pipeline:started, :phase, :phase_failed, :blocked, :unblocked, :retry, :complete, :failed,
-// :cancelled, :checkpoint; the guards' and strategies' own
+// :cancelled, :checkpoint, :workspace_removed, :workspace_kept; the guards' and strategies' own
 using Event = std::variant<WasStarted,
                            EnteredPhase,
                            FailedPhase,
@@ -307,7 +334,9 @@ using Event = std::variant<WasStarted,
                            WasCancelled,
                            MadeCheckpoint,
                            guard::Event,
-                           strategy::Event>;
+                           strategy::Event,
+                           WorkspaceRemoved,
+                           WorkspaceKept>;
 
 // ── Timers, and where outcomes go ──
 

@@ -27,6 +27,10 @@ std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bo
   if (!failed->recoverable && !force) {
     return Refused{Why::NotAllowed, to_text(pipeline.id) + " is not recoverable"};
   }
+  if (std::holds_alternative<Clearing>(pipeline.course)) {
+    return Refused{Why::NotAllowed,
+                   "the workspace of " + to_text(pipeline.id) + " is being removed"};
+  }
   return match(
       pipeline.origin->starter,
       [](const ByClient&) -> std::optional<Refused> { return std::nullopt; },
@@ -137,7 +141,8 @@ bool has_begun(const Pipeline& pipeline) {
       [](const Guarding& at) { return at.which == Which::Post; },
       [](const Acquiring&) { return false; },
       [](const Acting&) { return true; },
-      [](const Leaving&) { return true; });
+      [](const Leaving&) { return true; },
+      [](const Clearing&) { return false; });
 }
 
 reeve::Reply pause(Turn& turn, const Pause& command) {
@@ -192,6 +197,17 @@ reeve::Reply finish(Turn& turn, const Finish& command) {
   return {Ok{}};
 }
 
+reeve::Reply remove_workspace(Turn& turn, const RemoveWorkspace& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  if (!is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has not ended");
+  if (pipeline->workspace.empty()) return refused(Why::NotFound, "workspace of " + to_text(id));
+  const bool has_begun = std::holds_alternative<Clearing>(pipeline->course);
+  if (!has_begun) clear_workspace(turn, id, command.force);
+  return {Ok{}};
+}
+
 }  // namespace
 
 reeve::Reply apply(Turn& turn, const Command& command) {
@@ -216,7 +232,8 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       },
       [&](const Pause& c) { return pause(turn, c); },
       [&](const Continue& c) { return go_on(turn, c); },
-      [&](const Finish& c) { return finish(turn, c); });
+      [&](const Finish& c) { return finish(turn, c); },
+      [&](const RemoveWorkspace& c) { return remove_workspace(turn, c); });
 }
 
 void checkpoint(Turn& turn, PipelineId id, const std::string& message) {

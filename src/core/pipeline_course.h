@@ -100,6 +100,10 @@ void prepared(Turn& turn, PipelineId id, const Outcome& outcome);
 void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome);
+
+// Of a pipeline that is over: its workspace goes, and it has gone, or not.
+void clear_workspace(Turn& turn, PipelineId id, bool force);
+void workspace_cleared(Turn& turn, PipelineId id, const Outcome& outcome);
 std::optional<WorkId> agent_of(const Pipeline& pipeline);  // that is at work for it
 
 void act_by_children(Turn& turn, PipelineId id);

@@ -35,9 +35,14 @@ bool is_awaited(const Turn& turn, PipelineId id) {
   return at != awaited.end() && (*at).dependency == id;
 }
 
+// Somebody waits for it, or its workspace is being removed.
+bool is_needed(const Turn& turn, PipelineId id) {
+  return is_awaited(turn, id) || std::holds_alternative<Clearing>(find(turn, id)->course);
+}
+
 }  // namespace
 
-// Over the number that is kept, the oldest goes; but not one that somebody still waits for.
+// Over the number that is kept, the oldest goes; but not one that is still needed.
 void forget_oldest(Turn& turn, ProjectNo project) {
   const Finished<PipelineId>& ended = turn.state().pipelines.ended;
   const std::uint64_t* count = ended.counts.find(project);
@@ -46,7 +51,7 @@ void forget_oldest(Turn& turn, ProjectNo project) {
        ++at) {
     if (at->project != project || !turn.may_touch()) return;
     turn.touch();
-    if (is_awaited(turn, at->id)) continue;
+    if (is_needed(turn, at->id)) continue;
     turn.arm(Due{at->id, Timer::Forget}, turn.now());
     return;
   }
@@ -132,10 +137,33 @@ bool reopen(Turn& turn, PipelineId id) {
   return true;
 }
 
+void clear_workspace(Turn& turn, PipelineId id, bool force) {
+  const Pipeline& pipeline = *find(turn, id);
+  WorktreeRemove remove{id, pipeline.workspace, force};
+  const EffectId effect = turn.start(std::move(remove), Address{id, pipeline.entry});
+  edit(turn, id).course = Clearing{effect, force};
+}
+
+// If nobody knows, it is done again; what is no longer there is easily removed.
+void workspace_cleared(Turn& turn, PipelineId id, const Outcome& outcome) {
+  if (outcome.ended == Ended::Unknown) {
+    return clear_workspace(turn, id, std::get<Clearing>(find(turn, id)->course).force);
+  }
+  Pipeline& pipeline = edit(turn, id);
+  pipeline.course = Idle{};
+  if (strategy::has_succeeded(outcome)) {
+    const std::string path = std::exchange(pipeline.workspace, {});
+    turn.emit(pipeline.project, WorkspaceRemoved{id, path});
+  } else {
+    turn.emit(pipeline.project, WorkspaceKept{id, pipeline.workspace, strategy::error_of(outcome)});
+  }
+  forget_oldest(turn, find(turn, id)->project);
+}
+
 void forget(Turn& turn, PipelineId id) {
   const Pipeline pipeline = *find(turn, id);
   if (!pipeline.ended_at) return;
-  if (is_awaited(turn, id)) {
+  if (is_needed(turn, id)) {
     turn.arm(Due{id, Timer::Forget}, kept_until(turn.now()));
     return;
   }

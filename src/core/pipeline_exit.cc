@@ -34,7 +34,8 @@ std::optional<Still> running(const Pipeline& pipeline) {
             },
             [](const Children& children) -> Still { return children; });
       },
-      [](const Leaving& at) -> std::optional<Still> { return at.still; });
+      [](const Leaving& at) -> std::optional<Still> { return at.still; },
+      [](const Clearing&) -> std::optional<Still> { return std::nullopt; });
 }
 
 // A guard that a person let pass in the middle of its check.

@@ -33,7 +33,7 @@ struct Judge {
 
 void check_ended(Judge& j) {
   const Pipeline& p = j.pipeline;
-  j.must(j.is_in<Idle>(), "over, and in the middle of a phase");
+  j.must(j.is_in<Idle>() || j.is_in<Clearing>(), "over, and in the middle of a phase");
   j.must(p.holding == Holding{}, "over, and holds something");
   j.must(!p.verdict && !p.paused && p.after.empty(), "over, and something is still to come");
   j.must(p.ended_at.has_value(), "over, and nobody knows since when");
@@ -72,6 +72,7 @@ void check_story(Judge& j) {
       [&](const Failed&) { check_ended(j); },
       [&](const Cancelled&) { check_ended(j); });
   j.must(p.ended_at.has_value() == is_over(p), "has an end, and goes on");
+  j.must(is_over(p) || !j.is_in<Clearing>(), "open, and its workspace is being removed");
   j.must(is_over(p) || !j.timer(Timer::Forget), "open, and to be forgotten");
 }
 
@@ -116,7 +117,8 @@ void check_running(Judge& j) {
       [&](const Leaving& at) {
         const EffectId* effect = std::get_if<EffectId>(&at.still);
         j.must(!effect || j.in_outbox(*effect), lost);
-      });
+      },
+      [&](const Clearing& at) { j.must(j.in_outbox(at.effect), lost); });
 }
 
 void check_timers_of(Judge& j) {

@@ -251,7 +251,16 @@ struct Leaving {
   bool operator==(const Leaving&) const = default;
 };
 
-using Course = std::variant<Idle, Entering, Preparing, Guarding, Acquiring, Acting, Leaving>;
+// It is over, and its workspace is being removed.
+struct Clearing {
+  EffectId effect;
+  bool force = false;
+
+  bool operator==(const Clearing&) const = default;
+};
+
+using Course =
+    std::variant<Idle, Entering, Preparing, Guarding, Acquiring, Acting, Leaving, Clearing>;
 
 // What the phase at hand holds. Asked for and not granted yet: listed, with `granted` false.
 struct Holding {

@@ -62,7 +62,7 @@ struct Reply {
   Reply(mailbox::Reply reply);
   Reply(project::Reply reply);
   template <walled::WordOf<ReplySum> Word>
-  Reply(Word word) : Reply(walled::noun_of<Word, ReplySum>(std::move(word))) {}
+  Reply(Word word) : Reply(walled::NounFor<Word, ReplySum>(std::move(word))) {}
   Reply(const Reply& other);
   Reply(Reply&& other) noexcept;
   Reply& operator=(const Reply& other);

@@ -383,7 +383,8 @@ EventName name_of(const Event& event) {
       [&](const WasCompleted& it) { return name(it.work, "complete"); },
       [&](const WasFailed& it) { return name(it.work, "failed"); },
       [&](const WasCancelled& it) { return name(it.work, "cancelled"); },
-      [&](const WasUnreached& it) { return name(it.work, "unreached"); });
+      [&](const WasUnreached& it) { return name(it.work, "unreached"); },
+      [&](const HasBeaten& it) { return name(it.work, "heartbeat"); });
 }
 
 }  // namespace reeve::task

@@ -290,7 +290,7 @@ struct AlreadyDone {
 using Reply = std::variant<Begun, Beat, Superseded, AlreadyDone>;
 
 // ── Events: task:started, stuck, recovered, nudged, restarting, complete, failed, cancelled,
-//    unreached; the subject is the task ──
+//    unreached, heartbeat; the subject is the task ──
 
 struct WasStarted {
   WorkId work;
@@ -354,6 +354,14 @@ struct WasUnreached {
   bool operator==(const WasUnreached&) const = default;
 };
 
+// It said itself that it is alive. Leases are kept alive without an event: they are many, and what
+// matters of them is that they stop.
+struct HasBeaten {
+  WorkId work;
+
+  bool operator==(const HasBeaten&) const = default;
+};
+
 using Event = std::variant<WasStarted,
                            WasStuck,
                            WasRecovered,
@@ -362,7 +370,8 @@ using Event = std::variant<WasStarted,
                            WasCompleted,
                            WasFailed,
                            WasCancelled,
-                           WasUnreached>;
+                           WasUnreached,
+                           HasBeaten>;
 
 // A task is to be looked at; or, without one, the oldest of a project are to be forgotten.
 struct Due {

@@ -232,6 +232,7 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
 Next heartbeat(Task task, Time now) {
   Hand hand{std::move(task), now};
   if (!is_there(hand.task)) return std::move(hand).finish();
+  hand.emit(HasBeaten{hand.task.id});
   if (hand.task.asked == decision::Cause::AgentPermission) {
     live(hand, now);  // one can be alive and still wait to be allowed to go on
   } else {

@@ -92,6 +92,7 @@ TEST(Task, AHeartbeatIsToldWhenTheNextIsDueAndWhetherItIsOver) {
   world.pass(1min);
 
   EXPECT_EQ(as<Beat>(world.ask(Command{Heartbeat{id}})), (Beat{false, at(4min)}));
+  EXPECT_EQ(task_events(world).back(), "heartbeat");
   world.ask(Command{Kill{id}});
   EXPECT_EQ(as<Beat>(world.ask(Command{Heartbeat{id}})), (Beat{true, std::nullopt}));
 }

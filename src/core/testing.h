@@ -62,7 +62,7 @@ class World {
 // The alternative `T` of a reply, which must be one: `as<grant::Granted>(world.ask(...))`.
 template <class T>
 const T* find_in(const ReplySum& sum) {
-  using Noun = walled::noun_of<T, ReplySum>;
+  using Noun = walled::NounFor<T, ReplySum>;
   const Noun* noun = std::get_if<Noun>(&sum);
   if constexpr (std::is_same_v<T, Noun>) {
     return noun;

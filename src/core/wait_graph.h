@@ -23,9 +23,10 @@
 //   - May somebody go ahead of a waiter? If it waits for him by any way at all. Whoever stands
 //     in the line of a semaphore waits for each of its holders, whether or not it would fit now:
 //     nothing is held for it meanwhile.
-//   - Would a new wait never end? Only if nobody in the chain could move: of a semaphore that
-//     has no room *all* other holders are stuck. A holder whose process is being ended is not:
-//     its end does not depend on what it waits for. Limits of time are not counted on.
+//   - Would a new wait never end? Only if nobody in the chain could move: of a semaphore, that
+//     those of its holders who are not stuck would not make room for it, all of them together. A
+//     holder whose process is being ended is not stuck: its end does not depend on what it waits
+//     for. Limits of time are not counted on.
 //
 // Both take as long as what lies behind the request is large, and no longer: each holder is
 // visited once, of a semaphore its holders, of a holder its waits. Nothing recurses, so a chain

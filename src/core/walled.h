@@ -27,10 +27,10 @@ struct NounOf<T, std::variant<First, Rest...>>
 
 // Of a variant of variants: the one that `T` is an alternative of. None: no such member.
 template <class T, class Sum>
-using noun_of = typename NounOf<T, Sum>::type;
+using NounFor = typename NounOf<T, Sum>::type;
 
 // The words of one noun are not a noun themselves.
 template <class T, class Sum>
-concept WordOf = requires { typename NounOf<T, Sum>::type; } && !std::is_same_v<T, noun_of<T, Sum>>;
+concept WordOf = requires { typename NounOf<T, Sum>::type; } && !std::is_same_v<T, NounFor<T, Sum>>;
 
 }  // namespace reeve::walled

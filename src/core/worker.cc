@@ -1,17 +1,14 @@
 #include "core/worker.h"
 
 #include "base/match.h"
-#include "core/event_bus.h"
-#include "core/json_object.h"
+#include "core/limits.h"
 #include "core/names.h"
 #include "core/turn.h"
+#include "core/worker_detail.h"
 
 #include <algorithm>
 
 namespace reeve::worker {
-namespace {
-
-constexpr Duration patience{1000};  // after a pipeline could not begin; between two polls
 
 const Worker* find(const Turn& turn, const WorkerName& name) {
   return turn.state().workers.workers.find(name);
@@ -31,6 +28,18 @@ void arm(Turn& turn, const WorkerName& name) {
   turn.arm(Due{name}, first);
 }
 
+std::uint64_t busy_with(const Worker& worker) {
+  return worker.active.size() + worker.taking.size();
+}
+
+reeve::Reply working(const Worker& worker) {
+  return {Working{busy_with(worker), worker.concurrency}};
+}
+
+namespace {
+
+constexpr Duration patience{1000};  // after a pipeline could not begin; between two polls
+
 void look_again(Turn& turn, const WorkerName& name, std::optional<Time> when) {
   if (find(turn, name)->look_at != when) edit(turn, name).look_at = when;
 }
@@ -38,10 +47,6 @@ void look_again(Turn& turn, const WorkerName& name, std::optional<Time> when) {
 // When a source that has just answered is asked again.
 Time next_poll(const Turn& turn, const Worker& worker) {
   return saturating_add(turn.now(), std::max(worker.source->poll, patience));
-}
-
-reeve::Reply working(const Worker& worker) {
-  return {Working{worker.active.size(), worker.concurrency}};
 }
 
 // ── Taking ──
@@ -90,38 +95,27 @@ Holder holder_for(const Turn& turn, const WorkerName& name) {
 
 void announce_idle(Turn& turn, const WorkerName& name) {
   const Worker& worker = *find(turn, name);
-  if (worker.idle || !worker.active.empty()) return;
+  if (worker.idle || busy_with(worker) > 0) return;
   edit(turn, name).idle = true;
   turn.emit(name.project, IsIdle{name});
 }
 
-// Takes while there is room, as far as the step has room too.
-void fill(Turn& turn, const WorkerName& name) {
-  std::optional<Time> again;
-  while (true) {
-    const Worker* worker = find(turn, name);
-    if (!worker || !worker->started || worker->starting) return;
-    if (worker->active.size() >= worker->concurrency) break;
-    if (!turn.may_touch()) {
-      again = turn.now();
-      break;
-    }
-    const QueueName queue = worker->queue;
-    const std::optional<queue::TakenItem> item =
-        queue::take_for_pipeline(turn, queue, holder_for(turn, name));
-    if (!item) {
-      announce_idle(turn, name);
-      break;
-    }
-    turn.touch();
-    if (find(turn, name)->idle) edit(turn, name).idle = false;
-    if (!begin(turn, name, *item)) {
-      again = saturating_add(turn.now(), patience);
-      break;
-    }
-  }
-  look_again(turn, name, again);
-  arm(turn, name);
+// The id that an item has at its source, if that wants to be told who takes it.
+std::string outside_id(const Turn& turn, const Worker& worker, ItemId id) {
+  if (!worker.source || worker.source->take.empty()) return {};
+  const queue::Item* item = turn.state().queues.items.find(id);
+  return item && item->rest ? item->rest->dedupe_key : std::string();
+}
+
+// Whether the item is taken there first.
+bool take_outside(Turn& turn, const WorkerName& name, const Taking& taking) {
+  const Worker& worker = *find(turn, name);
+  std::string id = outside_id(turn, worker, taking.item);
+  if (id.empty()) return false;
+  TakeQueueItem take{taking.queue, worker.source->take, std::move(id)};
+  const EffectId effect = turn.start(std::move(take), Address{name});
+  edit(turn, name).taking.set(effect, taking);
+  return true;
 }
 
 // ── Polling ──
@@ -147,125 +141,84 @@ void push_all(Turn& turn, const QueueName& queue, const Outcome& outcome) {
   }
 }
 
-// ── Starting and stopping ──
+}  // namespace
 
-void subscribe(Turn& turn, const WorkerName& name, const std::vector<std::string>& patterns) {
-  for (const std::string& pattern : patterns) {
-    event_bus::subscribe(turn.change().subscriptions,
-                         {event_bus::Worker{name}, name.project, parse_pattern(pattern)});
+void fill(Turn& turn, const WorkerName& name) {
+  std::optional<Time> again;
+  while (true) {
+    const Worker* worker = find(turn, name);
+    if (!worker || !worker->started || worker->starting) return;
+    if (busy_with(*worker) >= worker->concurrency) break;
+    if (!turn.may_touch()) {
+      again = turn.now();
+      break;
+    }
+    const QueueName queue = worker->queue;
+    const std::optional<queue::TakenItem> item =
+        queue::take_for_pipeline(turn, queue, holder_for(turn, name));
+    if (!item) {
+      announce_idle(turn, name);
+      break;
+    }
+    turn.touch();
+    if (find(turn, name)->idle) edit(turn, name).idle = false;
+    if (take_outside(turn, name, {queue, item->id, item->claim})) continue;
+    if (!begin(turn, name, *item)) {
+      again = saturating_add(turn.now(), patience);
+      break;
+    }
   }
+  look_again(turn, name, again);
+  arm(turn, name);
 }
 
 void forget_if_done(Turn& turn, const WorkerName& name) {
   const Worker* worker = find(turn, name);
-  if (!worker || worker->started || worker->starting || !worker->active.empty()) return;
+  if (!worker || worker->started || worker->starting || busy_with(*worker) > 0) return;
   turn.change().workers.workers.erase(name);
   arm(turn, name);
 }
 
-void let_go(Turn& turn, const WorkerName& name) {
-  const Worker worker = *find(turn, name);
-  turn.change().workers.by_queue.erase({worker.queue, name});
-  event_bus::unsubscribe_all(turn.change().subscriptions, event_bus::Worker{name});
-  definition::unpin(turn, worker.set);
+namespace {
+
+// ── Taking at the source ──
+
+// What the queue said when the item was taken, for as long as it is.
+std::optional<queue::TakenItem> still_taken(const Turn& turn, const Taking& taking) {
+  const queue::Item* item = turn.state().queues.items.find(taking.item);
+  if (!item || item->state != queue::ItemState::Processing) return std::nullopt;
+  if (item->rest->claim->token != taking.claim) return std::nullopt;
+  queue::TakenItem taken;
+  taken.id = taking.item;
+  taken.queue = taking.queue;
+  taken.data = item->data;
+  taken.json = item->json;
+  taken.claim = taking.claim;
+  return taken;
 }
 
-std::optional<Refused> mistake_in(const definition::Worker& worker) {
-  if (!is_good_name(scoped_name<QueueName>({}, worker.queue).name))
-    return Refused{Why::BadName, worker.queue};
-  if (worker.concurrency == 0 || worker.concurrency > most_concurrent) {
-    return Refused{Why::BadValue, "concurrency"};
+// A worker that was stopped meanwhile, or serves another queue, gives the item back.
+void taken(Turn& turn, const WorkerName& name, EffectId effect, const Outcome& outcome) {
+  const Taking taking = *find(turn, name)->taking.find(effect);
+  edit(turn, name).taking.erase(effect);
+  const Worker& worker = *find(turn, name);
+  const std::optional<queue::TakenItem> item = still_taken(turn, taking);
+  if (item && (!worker.started || worker.queue != taking.queue)) {
+    queue::give_back(turn, taking.item, taking.claim);
+  } else if (item && outcome.ended == Ended::Unknown && take_outside(turn, name, taking)) {
+    return;
+  } else if (item && strategy::has_succeeded(outcome)) {
+    if (!begin(turn, name, *item)) return arm(turn, name);
+  } else if (item) {
+    const std::string error = strategy::error_of(outcome);
+    turn.emit(name.project, TakeFailed{name, taking.item, error});
+    queue::fail(turn, taking.item, taking.claim, "not to be had at its source: " + error);
   }
-  for (const std::string& pattern : worker.wake_on) {
-    if (!is_pattern(pattern)) return Refused{Why::BadValue, pattern};
-  }
-  return std::nullopt;
-}
-
-reeve::Reply apply_one(Turn& turn, const Start& command) {
-  const WorkerName& name = command.name;
-  const definition::Set* set = definition::find(turn.state().definitions, command.set);
-  const definition::Worker* found = set ? set->workers.find(name.name) : nullptr;
-  if (!found) return refused(Why::NotFound, name.name);
-  const definition::Worker definition = *found;
-  if (const auto mistake = mistake_in(definition)) return {*mistake};
-  std::optional<definition::Source> source;
-  if (const definition::Source* it = set->sources.find(definition.queue)) source = *it;
-
-  const Worker* before = find(turn, name);
-  const bool goes_on = before && before->started && before->set == command.set &&
-                       before->environment == command.environment;
-  if (!goes_on) {
-    definition::pin(turn, command.set);
-    if (before && before->started) let_go(turn, name);
-    Worker& worker = turn.change().workers.workers.edit_or_insert(name);
-    const bool was_started = std::exchange(worker.started, true);
-    worker.set = command.set;
-    worker.queue = scoped_name<QueueName>(name.project, definition.queue);
-    worker.pipeline = definition.pipeline;
-    worker.environment = command.environment;
-    worker.concurrency = definition.concurrency;
-    worker.source = source;
-    worker.polling.reset();  // what the old source still says is dropped
-    worker.poll_at.reset();
-    worker.idle = false;
-    const QueueName queue = worker.queue;
-    turn.change().workers.by_queue.insert({queue, name});
-    subscribe(turn, name, definition.wake_on);
-    if (!was_started) turn.emit(name.project, WasStarted{name});
-  }
-  wake(turn, name);
-  return working(*find(turn, name));
-}
-
-reeve::Reply apply_one(Turn& turn, const Stop& command) {
-  const Worker* worker = find(turn, command.name);
-  if (!worker) return refused(Why::NotFound, command.name.name);
-  const reeve::Reply reply = working(*worker);
-  if (!worker->started) return reply;
-  let_go(turn, command.name);
-  Worker& stopped = edit(turn, command.name);
-  stopped.started = false;
-  stopped.polling.reset();
-  stopped.poll_at.reset();
-  stopped.look_at.reset();
-  turn.emit(command.name.project, WasStopped{command.name});
-  arm(turn, command.name);
-  forget_if_done(turn, command.name);
-  return reply;
-}
-
-reeve::Reply apply_one(Turn& turn, const Wake& command) {
-  const Worker* worker = find(turn, command.name);
-  if (!worker || !worker->started) return refused(Why::NotFound, command.name.name);
-  wake(turn, command.name);
-  return working(*find(turn, command.name));
-}
-
-reeve::Reply apply_one(Turn& turn, const Resize& command) {
-  const Worker* worker = find(turn, command.name);
-  if (!worker || !worker->started) return refused(Why::NotFound, command.name.name);
-  if (command.concurrency == 0 || command.concurrency > most_concurrent) {
-    return refused(Why::BadValue, "concurrency");
-  }
-  if (worker->concurrency != command.concurrency) {
-    edit(turn, command.name).concurrency = command.concurrency;
-    turn.emit(command.name.project, WasResized{command.name, command.concurrency});
-  }
-  fill(turn, command.name);
-  return working(*find(turn, command.name));
+  fill(turn, name);
+  forget_if_done(turn, name);
 }
 
 }  // namespace
-
-reeve::Reply apply(Turn& turn, const Command& command) {
-  return match(
-      command,
-      [&](const Start& start) { return apply_one(turn, start); },
-      [&](const Stop& stop) { return apply_one(turn, stop); },
-      [&](const Wake& it) { return apply_one(turn, it); },
-      [&](const Resize& resize) { return apply_one(turn, resize); });
-}
 
 // Woken, it also asks its source at once, unless it is asking already, has just asked, or was
 // woken because something lies in its queue: what a source delivered is no reason to ask again.
@@ -287,6 +240,7 @@ void due(Turn& turn, const Due& due) {
 
 void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
   const Worker* worker = find(turn, to.worker);
+  if (worker && worker->taking.contains(effect)) return taken(turn, to.worker, effect, outcome);
   if (!worker || worker->polling != effect) return;
   const QueueName queue = worker->queue;
   const Time next = next_poll(turn, *worker);
@@ -349,36 +303,12 @@ void queue_ready(Turn& turn, const QueueName& queue) {
        ++at) {
     const Worker& worker = *find(turn, (*at).worker);
     const bool rests = worker.look_at && *worker.look_at > turn.now();
-    if (worker.active.size() < worker.concurrency && !rests) {
+    if (busy_with(worker) < worker.concurrency && !rests) {
       look_again(turn, (*at).worker, turn.now());
       arm(turn, (*at).worker);
       turn.perform(Effect{Inner{WakeWorker{(*at).worker}}});
     }
   }
-}
-
-definition::Map inputs_from(const std::vector<std::string>& names,
-                            std::string_view data,
-                            bool json) {
-  if (names.empty()) return {};
-  const auto members = json ? json::read_object(data) : std::nullopt;
-  if (!members) {
-    std::optional<std::string> said = json ? json::read_string(data) : std::nullopt;
-    return {{names.front(), said ? *std::move(said) : std::string(data)}};
-  }
-  definition::Map inputs;
-  bool has_first = false;
-  for (const json::Member& member : *members) {
-    if (std::ranges::find(names, member.key) == names.end()) continue;
-    has_first |= member.key == names.front();
-    const bool is_null = !member.is_string && member.value == "null";
-    const bool is_there =
-        std::ranges::find(inputs, member.key, &std::pair<std::string, std::string>::first) !=
-        inputs.end();
-    if (!is_null && !is_there) inputs.emplace_back(member.key, member.value);
-  }
-  if (!has_first) inputs.emplace_back(names.front(), std::string(data));
-  return inputs;
 }
 
 EventName name_of(const Event& event) {
@@ -393,7 +323,8 @@ EventName name_of(const Event& event) {
       [&](const HasTaken& it) { return named(it.worker, "took"); },
       [&](const WasRefused& it) { return named(it.worker, "refused"); },
       [&](const IsIdle& it) { return named(it.worker, "idle"); },
-      [&](const PollFailed& it) { return named(it.worker, "poll_failed"); });
+      [&](const PollFailed& it) { return named(it.worker, "poll_failed"); },
+      [&](const TakeFailed& it) { return named(it.worker, "take_failed"); });
 }
 
 }  // namespace reeve::worker

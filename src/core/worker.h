@@ -37,7 +37,11 @@
 // reason, and the worker looks again after a second.
 //
 // A queue with an outside source is polled while the worker is started; what comes is pushed
-// under its outside id, so that it is there once.
+// under its outside id, so that it is there once. If the source wants to be told who takes an item,
+// it is asked (TakeQueueItem) before the pipeline begins; meanwhile the item counts like a
+// pipeline. One that cannot be had there fails like any other. It is asked again with every
+// attempt, and when nobody knows what it said, so that whoever has an item may ask for it once
+// more.
 namespace reeve {
 class Turn;
 struct EventName;
@@ -48,6 +52,15 @@ struct Reply;
 namespace reeve::worker {
 
 inline constexpr std::uint32_t most_concurrent = 10'000;
+
+// An item that is being taken at its source.
+struct Taking {
+  QueueName queue;
+  ItemId item;
+  Token claim;
+
+  bool operator==(const Taking&) const = default;
+};
 
 struct Worker {
   bool started = false;  // else it only waits for its pipelines to end
@@ -63,6 +76,7 @@ struct Worker {
   std::optional<EffectId> polling;
   std::optional<Time> poll_at;
   std::optional<Time> look_at;  // when a step had no room, or a pipeline could not begin
+  PersistentMap<EffectId, Taking> taking;
 
   bool operator==(const Worker&) const = default;
 };
@@ -175,9 +189,24 @@ struct PollFailed {
   bool operator==(const PollFailed&) const = default;
 };
 
-// worker:started, :stopped, :resized, :took, :refused, :idle, :poll_failed
-using Event =
-    std::variant<WasStarted, WasStopped, WasResized, HasTaken, WasRefused, IsIdle, PollFailed>;
+// The item could not be had at its source.
+struct TakeFailed {
+  WorkerName worker;
+  ItemId item;
+  std::string error;
+
+  bool operator==(const TakeFailed&) const = default;
+};
+
+// worker:started, :stopped, :resized, :took, :refused, :idle, :poll_failed, :take_failed
+using Event = std::variant<WasStarted,
+                           WasStopped,
+                           WasResized,
+                           HasTaken,
+                           WasRefused,
+                           IsIdle,
+                           PollFailed,
+                           TakeFailed>;
 
 struct Due {
   WorkerName worker;
@@ -185,7 +214,7 @@ struct Due {
   auto operator<=>(const Due&) const = default;
 };
 
-// Where the outcome of a poll goes.
+// Where the outcome of a poll goes, and that of a take.
 struct Address {
   WorkerName worker;
 

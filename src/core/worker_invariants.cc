@@ -10,14 +10,18 @@ void check(const State& state, Violations& violations) {
     };
     started += worker.started ? 1 : 0;
     must(!worker.starting, "a pipeline is still being begun");
-    must(worker.started || !worker.active.empty(), "neither started nor busy, and still here");
+    const bool is_busy = !worker.active.empty() || !worker.taking.empty();
+    must(worker.started || is_busy, "neither started nor busy, and still here");
     must(worker.started || (!worker.polling && !worker.poll_at && !worker.look_at),
          "stopped, yet it looks for work");
     must(worker.started == state.workers.by_queue.contains({worker.queue, name}),
          "its queue does not know it");
-    must(!worker.idle || worker.active.empty(), "idle and busy at once");
+    must(!worker.idle || !is_busy, "idle and busy at once");
     must(worker.concurrency > 0 && worker.concurrency <= most_concurrent, "of no size");
     must(!worker.polling || state.outbox.contains(*worker.polling), "it waits for no answer");
+    for (const auto& [effect, taking] : worker.taking) {
+      must(state.outbox.contains(effect), "it takes an item, and nobody is asked for it");
+    }
     must(worker.started && worker.source ? worker.polling.has_value() != worker.poll_at.has_value()
                                          : !worker.polling && !worker.poll_at,
          "its source is asked never, or twice");

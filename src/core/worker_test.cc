@@ -2,7 +2,7 @@
 
 #include "base/die_testing.h"
 #include "core/heard_testing.h"
-#include "core/testing.h"
+#include "core/worker_testing.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -10,68 +10,7 @@
 namespace reeve::worker {
 namespace {
 
-using namespace reeve::testing;
-
-const WorkerName fixer{default_project, "fixer"};
-const QueueName bugs{default_project, "bugs"};
-const definition::SetKey first_set{default_project, "one"};
-
-using Names = std::vector<std::string>;
-using Map = definition::Map;
-
-Outcome exited(int code) {
-  Outcome outcome;
-  outcome.ended = code == 0 ? Ended::Done : Ended::Failed;
-  outcome.exit_code = code;
-  return outcome;
-}
-
-definition::Set runbook(std::string hash = "one", std::uint32_t concurrency = 2) {
-  definition::Phase phase;
-  phase.name = "work";
-  phase.action = definition::RunShell{"make"};
-  definition::Pipeline fix;
-  fix.inputs = {"bug"};
-  fix.phases = {phase};
-  fix.on_fail = definition::Fail{};
-  definition::Set set;
-  set.hash = std::move(hash);
-  set.pipelines.set("fix", fix);
-  set.workers.set("fixer", {"bugs", "fix", concurrency, {"ci:green"}});
-  queue::Config config;
-  config.backoff_first = 0s;
-  set.queues.set("bugs", config);
-  return set;
-}
-
-struct WorkerWorld : World {
-  explicit WorkerWorld(const definition::Set& set = runbook()) { load(set); }
-
-  void load(const definition::Set& set) {
-    ask(definition::Command{definition::Load{default_project, Boxed(set)}});
-    forget();
-  }
-  reeve::Reply start(std::string hash = "one") {
-    return ask(Command{Start{fixer, {default_project, std::move(hash)}, {}}});
-  }
-  ItemId push(std::string data, Duration delay = 0s) {
-    queue::NewItem item;
-    item.data = Bytes(data);
-    item.delay = delay;
-    return as<queue::Pushed>(ask(queue::Command{queue::Push{bugs, {item}}})).ids.at(0);
-  }
-  const Worker* worker() { return state.workers.workers.find(fixer); }
-  queue::ItemState state_of(ItemId item) { return state.queues.items.find(item)->state; }
-  // Ends the program of the oldest pipeline.
-  void end_one(int code = 0) { finish(state.outbox.first()->first, exited(code)); }
-  Names own() {
-    Names all;
-    for (const std::string& name : names()) {
-      if (name.starts_with("worker:")) all.push_back(name);
-    }
-    return all;
-  }
-};
+using namespace reeve::worker::testing;
 
 TEST(Worker, TakesWhatIsThereWhenItIsStarted) {
   WorkerWorld world;
@@ -248,45 +187,6 @@ TEST(Worker, WakeOnWakesIt) {
   EXPECT_EQ(world.started[0].effect.what, (Outer{PollQueue{bugs, "tracker"}}));
 }
 
-TEST(Worker, AnOutsideSourceIsPolledAndWhatComesIsThereOnce) {
-  definition::Set set = runbook("one", 1);
-  set.sources.set("bugs", {"tracker", 30s});
-  WorkerWorld world(set);
-  world.start();
-  ASSERT_EQ(world.started.size(), 1u);
-  Outcome outcome;
-  outcome.values = {{"7", R"({"id":7})"}, {"8", R"({"id":8})"}};
-  world.finish(world.started[0].id, outcome);
-  EXPECT_EQ(world.state.queues.items.size(), 2u);
-  EXPECT_EQ(world.worker()->active.size(), 1u);
-
-  world.forget();
-  world.pass(30s - 1ms);
-  EXPECT_TRUE(world.started.empty());
-  world.pass(1ms);
-  ASSERT_EQ(world.started.size(), 1u);
-  world.finish(world.started[0].id, outcome);
-  EXPECT_EQ(world.state.queues.items.size(), 2u);
-}
-
-TEST(Worker, APollThatFailsIsAnnouncedAndRepeated) {
-  definition::Set set = runbook();
-  set.sources.set("bugs", {"tracker", 30s});
-  WorkerWorld world(set);
-  world.start();
-  Outcome outcome = exited(1);
-  outcome.error = "no network";
-  world.finish(world.started[0].id, outcome);
-  EXPECT_EQ(*find_in<PollFailed>(world.heard.at(world.heard.size() - 1)),
-            (PollFailed{fixer, "no network"}));
-  world.pass(30s);
-  EXPECT_EQ(world.started.size(), 2u);
-  world.ask(Command{Stop{fixer}});
-  world.finish(world.started[1].id, outcome);
-  world.pass(1h);
-  EXPECT_EQ(world.started.size(), 2u);
-}
-
 TEST(Worker, WhatMakesNoSenseIsRefused) {
   WorkerWorld world;
   const auto why = [&](Command command) {
@@ -296,12 +196,29 @@ TEST(Worker, WhatMakesNoSenseIsRefused) {
   };
   EXPECT_EQ(why(Start{fixer, {default_project, "gone"}, {}}), (Refused{Why::NotFound, "fixer"}));
   EXPECT_EQ(why(Start{{default_project, "x"}, first_set, {}}), (Refused{Why::NotFound, "x"}));
+  EXPECT_EQ(why(Stop{fixer}), (Refused{Why::NotFound, "fixer"}));
   EXPECT_EQ(why(Wake{fixer}), (Refused{Why::NotFound, "fixer"}));
   EXPECT_EQ(why(Resize{fixer, 1}), (Refused{Why::NotFound, "fixer"}));
   definition::Set set = runbook("bad", 0);
   world.load(set);
   EXPECT_EQ(why(Start{fixer, {default_project, "bad"}, {}}),
             (Refused{Why::BadValue, "concurrency"}));
+}
+
+TEST(Worker, OneThatIsStoppedAndHasWorkLeftIsOnlyWaitedFor) {
+  WorkerWorld world;
+  world.push("1");
+  world.start();
+  EXPECT_EQ(as<Refused>(world.ask(Command{Resize{fixer, 0}})),
+            (Refused{Why::BadValue, "concurrency"}));
+  EXPECT_EQ(as<Working>(world.ask(Command{Stop{fixer}})), (Working{1, 2}));
+
+  EXPECT_EQ(as<Working>(world.ask(Command{Stop{fixer}})), (Working{1, 2}));
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(as<Refused>(world.ask(Command{Wake{fixer}})), (Refused{Why::NotFound, "fixer"}));
+  EXPECT_EQ(as<Refused>(world.ask(Command{Resize{fixer, 1}})), (Refused{Why::NotFound, "fixer"}));
+  world.end_one();
+  EXPECT_EQ(world.worker(), nullptr);
 }
 
 TEST(Worker, TheDataOfAnItemBecomesTheInputs) {

@@ -78,7 +78,8 @@ bool judge(const pipeline::Command& command) {
       [](const pipeline::AddCheckpoint&) { return false; },  // said by a step that runs
       [](const pipeline::Pause&) { return false; },
       [](const pipeline::Continue&) { return false; },
-      [](const pipeline::Finish&) { return false; });
+      [](const pipeline::Finish&) { return false; },
+      [](const pipeline::RemoveWorkspace&) { return false; });
 }
 
 // What was seen is evidence: without it a claim would never be released.

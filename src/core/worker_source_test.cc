@@ -1,0 +1,156 @@
+#include "core/heard_testing.h"
+#include "core/worker_testing.h"
+
+#include <gtest/gtest.h>
+
+// Queues whose items come from outside.
+namespace reeve::worker {
+namespace {
+
+using namespace reeve::worker::testing;
+
+TEST(Worker, AnOutsideSourceIsPolledAndWhatComesIsThereOnce) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  ASSERT_EQ(world.started.size(), 1u);
+  Outcome outcome;
+  outcome.values = {{"7", R"({"id":7})"}, {"8", R"({"id":8})"}};
+  world.finish(world.started[0].id, outcome);
+  EXPECT_EQ(world.state.queues.items.size(), 2u);
+  EXPECT_EQ(world.worker()->active.size(), 1u);
+
+  world.forget();
+  world.pass(30s - 1ms);
+  EXPECT_TRUE(world.started.empty());
+  world.pass(1ms);
+  ASSERT_EQ(world.started.size(), 1u);
+  world.finish(world.started[0].id, outcome);
+  EXPECT_EQ(world.state.queues.items.size(), 2u);
+}
+
+TEST(Worker, APollThatFailsIsAnnouncedAndRepeated) {
+  definition::Set set = runbook();
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  Outcome outcome = exited(1);
+  outcome.error = "no network";
+  world.finish(world.started[0].id, outcome);
+  EXPECT_EQ(*find_in<PollFailed>(world.heard.at(world.heard.size() - 1)),
+            (PollFailed{fixer, "no network"}));
+  world.pass(30s);
+  EXPECT_EQ(world.started.size(), 2u);
+  world.ask(Command{Stop{fixer}});
+  world.finish(world.started[1].id, outcome);
+  world.pass(1h);
+  EXPECT_EQ(world.started.size(), 2u);
+}
+
+// A source that wants to be told, with two items that it has just listed.
+struct Source : WorkerWorld {
+  explicit Source(std::uint32_t concurrency = 1) : WorkerWorld(listed(concurrency)) {
+    start();
+    const EffectId poll = started.at(0).id;
+    forget();
+    Outcome outcome;
+    outcome.values = {{"7", R"({"id":7})"}, {"8", R"({"id":8})"}};
+    finish(poll, outcome);
+  }
+
+  static definition::Set listed(std::uint32_t concurrency) {
+    definition::Set set = runbook("one", concurrency);
+    set.sources.set("bugs", {"tracker list", 1h, "tracker take"});
+    return set;
+  }
+  template <class What>
+  std::vector<EffectId> all() const {
+    std::vector<EffectId> result;
+    for (const auto& [id, entry] : state.outbox) {
+      if (std::holds_alternative<What>(entry.effect.what)) result.push_back(id);
+    }
+    return result;
+  }
+  TakeQueueItem take(EffectId id) const {
+    return std::get<TakeQueueItem>(state.outbox.find(id)->effect.what);
+  }
+  ItemId item(std::size_t index) const {
+    auto at = state.queues.items.begin();
+    while (index-- > 0) ++at;
+    return (*at).first;
+  }
+};
+
+TEST(WorkerSource, WhatIsTakenHereIsTakenThereBeforeItsPipelineBegins) {
+  Source world;
+  const std::vector<EffectId> takes = world.all<TakeQueueItem>();
+
+  ASSERT_EQ(takes.size(), 1u) << "what is being taken counts like a pipeline";
+  EXPECT_EQ(world.take(takes[0]), (TakeQueueItem{bugs, "tracker take", "7"}));
+  EXPECT_EQ(world.state_of(world.item(0)), queue::ItemState::Processing);
+  EXPECT_TRUE(world.all<Shell>().empty());
+  EXPECT_EQ(as<Working>(world.start()), (Working{1, 1}));
+
+  world.finish(takes[0], exited(0));
+  EXPECT_EQ(world.own(), (Names{"worker:took"}));
+  EXPECT_EQ(world.all<Shell>().size(), 1u);
+  world.finish(world.all<Shell>().at(0), exited(0));
+  EXPECT_EQ(world.state_of(world.item(0)), queue::ItemState::Completed);
+  EXPECT_EQ(world.take(world.all<TakeQueueItem>().at(0)).outside_id, "8");
+}
+
+TEST(WorkerSource, WhatCannotBeHadThereFailsLikeAnyOther) {
+  Source world;
+  Outcome outcome = exited(1);
+  outcome.error = "taken by bo";
+  world.finish(world.all<TakeQueueItem>().at(0), outcome);
+
+  std::vector<TakeFailed> failures;
+  for (const EventBody& event : world.heard) {
+    if (const TakeFailed* failed = find_in<TakeFailed>(event)) failures.push_back(*failed);
+  }
+  EXPECT_EQ(failures, (std::vector{TakeFailed{fixer, world.item(0), "taken by bo"}}));
+  EXPECT_EQ(world.state.queues.items.find(world.item(0))->attempts, 2u) << "it is tried again";
+  world.finish(world.all<TakeQueueItem>().at(0), outcome);
+  world.finish(world.all<TakeQueueItem>().at(0), outcome);
+  EXPECT_EQ(world.state_of(world.item(0)), queue::ItemState::Dead);
+  EXPECT_TRUE(world.all<Shell>().empty());
+  EXPECT_EQ(world.take(world.all<TakeQueueItem>().at(0)).outside_id, "8");
+}
+
+TEST(WorkerSource, IfNobodyKnowsWhatTheSourceSaidItIsAskedAgain) {
+  Source world;
+  const EffectId first = world.all<TakeQueueItem>().at(0);
+  Outcome outcome;
+  outcome.ended = Ended::Unknown;
+  world.finish(first, outcome);
+
+  ASSERT_EQ(world.all<TakeQueueItem>().size(), 1u);
+  EXPECT_NE(world.all<TakeQueueItem>()[0], first);
+  EXPECT_EQ(world.take(world.all<TakeQueueItem>()[0]).outside_id, "7");
+  EXPECT_EQ(world.state.queues.items.find(world.item(0))->attempts, 1u);
+}
+
+TEST(WorkerSource, AWorkerThatWasStoppedMeanwhileGivesItBack) {
+  Source world;
+  const EffectId take = world.all<TakeQueueItem>().at(0);
+  world.ask(Command{Stop{fixer}});
+  ASSERT_NE(world.worker(), nullptr) << "something of it is still under way";
+  world.finish(take, exited(0));
+
+  EXPECT_EQ(world.state_of(world.item(0)), queue::ItemState::Pending);
+  EXPECT_EQ(world.state.queues.items.find(world.item(0))->attempts, 0u);
+  EXPECT_EQ(world.worker(), nullptr);
+}
+
+TEST(WorkerSource, WhatWasPushedByHandIsNotTakenThere) {
+  Source world(3);
+  world.push("9");
+
+  EXPECT_EQ(world.all<TakeQueueItem>().size(), 2u);
+  EXPECT_EQ(world.all<Shell>().size(), 1u);
+}
+
+}  // namespace
+}  // namespace reeve::worker
