@@ -179,6 +179,7 @@ class World final : private engine::Listener, private engine::Projector {
   engine::Sequence followed_ = 0;
   std::pair<engine::Sequence, std::uint32_t> projected_{0, 0};
   engine::Sequence projector_reached_ = 0;
+  engine::Sequence shown_in_replay_ = 0;  // in any start, also one that was interrupted
   engine::Sequence projector_passed_ = 0;
   std::vector<std::pair<engine::Sequence, std::uint32_t>> replayed_;
   engine::Sequence snapshot_ = 0;  // the last one that is safe

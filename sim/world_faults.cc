@@ -166,6 +166,10 @@ bool World::start() {
   struck_ = false;
   report_.say(
       "  recovered {} from a snapshot of {}", remembered->state.sequence, remembered->snapshot);
+  if (remembered->state.sequence < shown_in_replay_) {
+    report_.violated(fmt::format("a projector was shown events of {} in a start, and they are gone",
+                                 shown_in_replay_));
+  }
   oracle_.recovered(remembered->state, remembered->snapshot);
   if (report_.failed()) return false;
   began(*std::move(remembered), *std::move(journal));
@@ -175,6 +179,7 @@ bool World::start() {
 Result<engine::Remembered> World::remember(journal::Recovery& recovery) {
   replayed_.clear();
   return engine::remember(recovery, [&](const Event& event) {
+    shown_in_replay_ = std::max(shown_in_replay_, event.sequence);
     if (plan_.projector && std::pair{event.sequence, event.index} > projected_) {
       replayed_.push_back({event.sequence, event.index});
     }

@@ -3,6 +3,7 @@
 
     tests/journal_reader.py DIR                 the records, as `reeve journal cat` prints them
     tests/journal_reader.py DIR --snapshot      what the newest snapshot says of itself, and its bytes
+    tests/journal_reader.py DIR --state         the chunks of the state in it (docs/value_format.md)
 
 Chunks compressed with zstd are handed to the `zstd` program: the library has no decompressor.
 """
@@ -40,6 +41,7 @@ class Refused(Exception):
 class Segment:
     def __init__(self, path):
         self.path = path
+        self.torn = False
         self.data = path.read_bytes()
         magic, version, crc = struct.unpack_from("<8sII", self.data)
         if magic != b"ReeveSeg" or crc != crc32c(self.data[:12], self.data[16:64]):
@@ -104,6 +106,7 @@ class Segment:
             found = self.record(later)
             if found not in (None, "bad") and found[1] > group:
                 raise Damaged(f"{self.path} at {at}: a later group follows at {later}")
+        self.torn = True
         print(f"torn tail in {self.path}", file=sys.stderr)
 
 
@@ -113,50 +116,163 @@ def visible(payload):
     )
 
 
+def named(directory, pattern):
+    return sorted(path for path in directory.iterdir() if re.fullmatch(pattern, path.name))
+
+
+class Snapshot:
+    def __init__(self, path):
+        data = path.read_bytes()
+        magic, version, crc = struct.unpack_from("<8sII", data)
+        if magic != b"ReeveSnp" or crc != crc32c(data[:12], data[16:64]):
+            raise Damaged(f"{path}: header")
+        if version != 1 or any(data[56:64]):
+            raise Refused(f"{path}: version {version}")
+        self.id = data[16:32]
+        identity = data[16:40]  # journal id and sequence
+        self.sequence, self.engine, self.wall = struct.unpack_from("<Qqq", data, 32)
+        if int(path.name[9:]) != self.sequence:
+            raise Damaged(f"{path}: sequence")
+        at, number, self.content = 64, 0, b""
+        while True:
+            if at + 24 > len(data):
+                raise Damaged(f"{path} at {at}: no end")
+            stored, raw, crc, kind, zero, index = struct.unpack_from("<IIIB3sQ", data, at)
+            head, body = data[at : at + 24], data[at + 24 : at + 24 + stored]
+            if crc != crc32c(identity, head[:8], head[12:], body) or index != number:
+                raise Damaged(f"{path} at {at}: chunk")
+            if kind not in (1, 2, 3) or any(zero) or (kind == 3 and raw):
+                raise Refused(f"{path} at {at}: chunk of kind {kind}")
+            at += 24 + stored
+            if kind == 3:
+                break
+            if kind == 2:
+                zstd = ["zstd", "-dcq"]
+                body = subprocess.run(zstd, input=body, capture_output=True, check=True).stdout
+            if len(body) != raw or not raw or not stored:
+                raise Damaged(f"{path} at {at}: size")
+            self.content += body
+            number += 1
+        if len(body) != 40:
+            raise Damaged(f"{path}: end")
+        chunks, total, self.digest, self.durable, _ = struct.unpack("<QQQQQ", body)
+        if (chunks, total) != (number, len(self.content)) or at != len(data):
+            raise Damaged(f"{path}: end")
+
+
+def newest_snapshot(directory):
+    """The newest whole one, or None."""
+    for path in reversed(named(directory, r"snapshot-\d{20}")):
+        try:
+            return Snapshot(path)
+        except Damaged as error:
+            print(f"passed over: {error}", file=sys.stderr)
+    return None
+
+
+def clean_mark(directory):
+    """(journal id, next sequence, next group) of a clean stop, or None."""
+    path = directory / "clean"
+    data = path.read_bytes() if path.exists() else b""
+    if len(data) != 48 or data[:8] != b"ReeveEnd":
+        return None
+    version, crc = struct.unpack_from("<II", data, 8)
+    if crc != crc32c(data[:12], data[16:48]):
+        return None
+    if version != 1:
+        raise Refused(f"{path}: version {version}")
+    return (data[16:32], *struct.unpack_from("<QQ", data, 32))
+
+
 def show_records(directory):
-    paths = sorted(path for path in directory.iterdir() if re.fullmatch(r"segment-\d{12}", path.name))
-    segments = [Segment(path) for path in paths]
-    if len({segment.id for segment in segments}) > 1:
-        raise Damaged("segments of two journals")
+    segments = [Segment(path) for path in named(directory, r"segment-\d{12}")]
+    base = newest_snapshot(directory)
+    clean = clean_mark(directory)
+    if base and not segments:
+        raise Damaged("a snapshot and no segment")
+    ids = {segment.id for segment in segments} | ({base.id} if base else set())
+    if clean:
+        ids.add(clean[0])
+    if len(ids) > 1:
+        raise Damaged("files of two journals")
+    first = base.sequence + 1 if base else 1
+    if segments and segments[0].sequence > first:
+        raise Damaged(f"record {first} is missing")
+    end = (1, 1)
     for i, segment in enumerate(segments):
         limit = segments[i + 1].sequence if i + 1 < len(segments) else None
-        for group in segment.groups(limit):
-            for sequence, number, engine, wall, _, digest, payload, _ in group:
-                print(f"{sequence} {number} {engine} {wall} input {digest:016x} {len(payload)} "
-                      f"{visible(payload)}")
+        end = (segment.sequence, segment.group)
+        try:
+            for group in segment.groups(limit):
+                for sequence, number, engine, wall, _, digest, payload, _ in group:
+                    print(f"{sequence} {number} {engine} {wall} input {digest:016x} {len(payload)} "
+                          f"{visible(payload)}")
+                    end = (sequence + 1, number + 1)
+        except Damaged as error:
+            if limit is None or limit > first:
+                raise
+            print(f"not needed any more: {error}", file=sys.stderr)
+    if base and base.durable > base.sequence and base.durable >= end[0]:
+        raise Damaged(f"record {base.durable} was durable and is missing")
+    if clean and end[0] >= first and (clean[1:] != end or segments[-1].torn):
+        raise Damaged(f"ends before {end} and was stopped before {clean[1:]}")
 
 
 def show_snapshot(directory):
-    path = max(path for path in directory.iterdir() if re.fullmatch(r"snapshot-\d{20}", path.name))
-    data = path.read_bytes()
-    magic, version, crc = struct.unpack_from("<8sII", data)
-    if magic != b"ReeveSnp" or crc != crc32c(data[:12], data[16:64]):
-        raise Damaged(f"{path}: header")
-    if version != 1:
-        raise Refused(f"{path}: version {version}")
-    identity = data[16:40]  # journal id and sequence
-    sequence, engine, wall = struct.unpack_from("<Qqq", data, 32)
-    at, number, content = 64, 0, b""
+    found = newest_snapshot(directory)
+    if not found:
+        raise Damaged("no snapshot")
+    print(f"{found.sequence} {found.engine} {found.wall} {found.digest:016x} {len(found.content)} "
+          f"{visible(found.content)}")
+
+
+def varint(data, at):
+    value, shift = 0, 0
     while True:
-        stored, raw, crc, kind, index = struct.unpack_from("<IIIBxxxQ", data, at)
-        head, body = data[at : at + 24], data[at + 24 : at + 24 + stored]
-        if crc != crc32c(identity, head[:8], head[12:], body) or index != number:
-            raise Damaged(f"{path} at {at}: chunk")
-        at += 24 + stored
-        if kind == 3:
-            break
-        if kind not in (1, 2):
-            raise Refused(f"{path} at {at}: chunk of kind {kind}")
-        if kind == 2:
-            body = subprocess.run(["zstd", "-dcq"], input=body, capture_output=True, check=True).stdout
-        if len(body) != raw:
-            raise Damaged(f"{path} at {at}: size")
-        content += body
-        number += 1
-    chunks, total, digest, _, _ = struct.unpack("<QQQQQ", body)
-    if (chunks, total) != (number, len(content)) or at != len(data):
-        raise Damaged(f"{path}: end")
-    print(f"{sequence} {engine} {wall} {digest:016x} {len(content)} {visible(content)}")
+        byte = data[at]
+        value |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
+def frames(content):
+    at = 0
+    while at < len(content):
+        if at + 4 > len(content):
+            raise Damaged("the state ends inside a length")
+        length = struct.unpack_from("<I", content, at)[0]
+        if at + 4 + length > len(content):
+            raise Damaged("the state ends inside a frame")
+        yield content[at + 4 : at + 4 + length]
+        at += 4 + length
+
+
+def show_state(directory):
+    found = newest_snapshot(directory)
+    chunks = list(frames(found.content)) if found else []
+    if len(chunks) < 2:
+        raise Damaged("no state")
+    kind, at = varint(chunks[0], 0)
+    version, at = varint(chunks[0], at)
+    if kind != 0 or chunks[0][at:] != b"reeve state":
+        raise Damaged("no header of a state")
+    if version != 1:
+        raise Refused(f"a state in format {version}")
+    print(f"header format {version}")
+    last = -1
+    for chunk in chunks[1:-1]:
+        kind, at = varint(chunk, 0)
+        part, at = varint(chunk, at)
+        if kind != 1 or part < last:
+            raise Damaged("chunks of a state out of order")
+        last = part
+        print(f"part {part} {len(chunk) - at}")
+    kind, at = varint(chunks[-1], 0)
+    digest, at = varint(chunks[-1], at)
+    if kind != 2 or at != len(chunks[-1]) or digest != found.digest:
+        raise Damaged("the end of the state")
+    print(f"end {digest:016x}")
 
 
 def main():
@@ -164,6 +280,8 @@ def main():
     try:
         if "--snapshot" in sys.argv[2:]:
             show_snapshot(directory)
+        elif "--state" in sys.argv[2:]:
+            show_state(directory)
         else:
             show_records(directory)
     except (Damaged, Refused) as error:

@@ -58,6 +58,28 @@ expect 0 '5 3 *' '' cat "$golden" --from 5
 expect 0 '{"sequence":5,"group":3,"engine_ms":7,*"payload":"xxx*"}' '' cat "$golden" --from 5 --json
 same "$golden"
 
+# A state, down to its chunks.
+state=$here/golden/state
+expect 0 '*snapshot-00000000000000000003*' '' info "$state"
+expect 0 '*starts; no torn tail' '' verify "$state"
+python3 "$here/journal_reader.py" "$state" --state >"$scratch/state"
+grep -qx 'header format 1' "$scratch/state" || fail "no header of a state"
+grep -qE '^part 0 [0-9]+$' "$scratch/state" || fail "no first part of a state"
+grep -qxE 'end [0-9a-f]{16}' "$scratch/state" || fail "no end of a state"
+if python3 "$here/journal_reader.py" "$golden" --state >/dev/null 2>&1; then
+  fail "the reader takes any bytes for a state"
+fi
+
+# What a clean stop and a snapshot promise.
+broken=$scratch/broken
+cp -r "$golden" "$broken"
+flip "$broken/segment-000000000002" $((4096 + 60))
+expect 1 '*does not start: *stopped cleanly after record 5*' '' verify "$broken"
+if python3 "$here/journal_reader.py" "$broken" >/dev/null 2>&1; then fail "clean means nothing"; fi
+rm "$broken"/segment-* "$broken/clean"
+expect 1 '*does not start: *there is no segment*' '' verify "$broken"
+if python3 "$here/journal_reader.py" "$broken" >/dev/null 2>&1; then fail "no segment is needed"; fi
+
 # Words.
 expect 2 '' 'usage: reeve journal*'
 expect 0 'usage: reeve journal*' '' --help
@@ -105,6 +127,20 @@ expect 0 '*damage: *offset 4160*salvaged 1 records after the beginning, up to re
 expect 0 '1 1 * first' '' cat "$scratch/rescued"
 expect 0 '*starts*' '' verify "$scratch/rescued"
 expect 1 '' '*is not empty*' salvage "$hurt" --to "$scratch/rescued"
+
+# What is rescued starts, also if the snapshot saw more than that.
+near=$scratch/near
+cp -r "$golden" "$near"
+rm "$near/clean"
+flip "$near/segment-000000000002" $((4096 + 60))
+flip "$near/segment-000000000001" $((4096 + 64 + 64 + 72 + 40))
+expect 1 '*does not start*' '' verify "$near"
+expect 0 '*salvaged 0 records after snapshot-00000000000000000003, up to record 3*' '' \
+  salvage "$near" --to "$scratch/near_rescued"
+expect 0 '*starts; no torn tail' '' verify "$scratch/near_rescued"
+python3 "$here/journal_reader.py" "$scratch/near_rescued" --snapshot >"$scratch/near_snapshot"
+grep -q '^3 7 1700000000000 0000000000000abc 65 the state' "$scratch/near_snapshot" ||
+  fail "salvage wrote another snapshot"
 
 # With the snapshot less is lost: what comes before it is not needed.
 cp "$golden/snapshot-00000000000000000003" "$hurt"

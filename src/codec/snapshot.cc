@@ -138,7 +138,7 @@ Result<void> read_header(Chunks& chunks) {
 }
 
 // Leaves `chunks` at what follows the part. One that a later version appended is passed over.
-Result<void> read_part(Chunks& chunks, State& state) {
+Result<void> read_part(Chunks& chunks, Snapshot& snapshot) {
   const std::span<const Field> parts = shape_of<State>().fields;
   const std::uint64_t number = chunks.part();
   PartBytes bytes(chunks);
@@ -146,13 +146,13 @@ Result<void> read_part(Chunks& chunks, State& state) {
     const Field& part = parts[number];
     ValueReader reader(bytes);
     const bool good =
-        reader.read_rest(*part.shape, reinterpret_cast<std::byte*>(&state) + part.offset);
+        reader.read_rest(*part.shape, reinterpret_cast<std::byte*>(&snapshot.state) + part.offset);
     if (!bytes.result()) return bytes.result();
     if (!good) return fail(reader.error(part.name));
+    snapshot.passed_over |= reader.has_passed_over() || !reader.is_at_end();
   }
   std::string_view skipped;
-  while (bytes.next(skipped)) {
-  }
+  while (bytes.next(skipped)) snapshot.passed_over |= !skipped.empty();
   return bytes.result();
 }
 
@@ -191,7 +191,7 @@ Result<Snapshot> read_snapshot(const ChunkSource& source) {
   while (chunks.piece() == Piece::Part) {
     if (before && chunks.part() <= *before) return fail(corrupt("chunks in the wrong order"));
     before = chunks.part();
-    if (auto part = read_part(chunks, snapshot.state); !part) return fail(part.error());
+    if (auto part = read_part(chunks, snapshot); !part) return fail(part.error());
   }
   std::uint64_t digest = 0;
   if (chunks.piece() != Piece::End || !chunks.take_number(digest)) {

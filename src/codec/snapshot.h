@@ -35,6 +35,9 @@ Result<std::uint64_t> write_snapshot(const State& state,
 struct Snapshot {
   State state;
   std::uint64_t digest = 0;  // of the bytes that were read; the same as was written
+  // A later version wrote parts or fields that this one does not know: `state` is not all there
+  // was.
+  bool passed_over = false;
 };
 
 // Refuses a sequence that was cut off, put into another order, or whose bytes do not have the

@@ -139,11 +139,8 @@ TEST(Snapshot, ErrorsNameTheField) {
   EXPECT_TRUE(problem_of(chunks).starts_with("queues.items[")) << problem_of(chunks);
 }
 
-TEST(Snapshot, APartOfALaterVersionIsPassedOver) {
-  const State state = busy_state();
-  Chunks chunks = chunks_of(state);
-  const std::string later = std::string("\x01\x7f", 2) + "who knows";
-  chunks.insert(chunks.end() - 1, later);
+// With the end that these parts ask for.
+void end_anew(Chunks& chunks) {
   StateDigest digest;
   for (const std::string& chunk : chunks) {
     if (chunk[0] == 1) digest.add(std::string_view(chunk).substr(2));
@@ -152,9 +149,34 @@ TEST(Snapshot, APartOfALaterVersionIsPassedOver) {
   end.byte(2);
   end.varint(digest.value());
   chunks.back() = end.view();
+}
+
+TEST(Snapshot, APartOfALaterVersionIsPassedOverAndToldOf) {
+  const State state = busy_state();
+  Chunks chunks = chunks_of(state);
+  EXPECT_FALSE(read(chunks)->passed_over);
+  chunks.insert(chunks.end() - 1, std::string("\x01\x7f", 2) + "who knows");
+  end_anew(chunks);
   const Result<Snapshot> snapshot = read(chunks);
   ASSERT_TRUE(snapshot) << snapshot.error().message;
   EXPECT_EQ(snapshot->state, state);
+  EXPECT_TRUE(snapshot->passed_over);
+}
+
+TEST(Snapshot, AFieldOfALaterVersionIsPassedOverAndToldOf) {
+  const State state = busy_state();
+  const auto queues = [](const std::string& chunk) {
+    return chunk.size() > 2 && chunk.find(std::string(200, 'x')) != std::string::npos;
+  };
+  Chunks chunks = chunks_of(state);
+  const auto part = std::ranges::find_if(chunks, queues);
+  ASSERT_NE(part, chunks.end());
+  part->push_back('\x07');
+  end_anew(chunks);
+  const Result<Snapshot> snapshot = read(chunks);
+  ASSERT_TRUE(snapshot) << snapshot.error().message;
+  EXPECT_EQ(snapshot->state, state);
+  EXPECT_TRUE(snapshot->passed_over);
 }
 
 TEST(Snapshot, OfAnotherFormatIsRefused) {

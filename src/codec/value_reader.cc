@@ -170,6 +170,7 @@ bool ValueReader::read_struct(const Shape& shape, void* value) {
   if (size > left()) return fail_with(fmt::format("{} bytes are told of, {} left", size, left()));
   const char* const outer_end = std::exchange(end_, at_ + size);
   if (!read_fields(shape, value)) return false;
+  passed_over_ |= at_ != end_;
   at_ = end_;  // what a later version appended
   end_ = outer_end;
   return true;

@@ -41,6 +41,8 @@ class ValueReader {
     return true;
   }
   bool is_at_end() const { return at_ == end_; }
+  // Whether a struct held more than the fields we know: a later version appended some.
+  bool has_passed_over() const { return passed_over_; }
   std::size_t bytes_read() const { return before_ + static_cast<std::size_t>(at_ - piece_); }
 
   // With the place: which field, below those of `within`, and which byte of all that were read.
@@ -75,6 +77,7 @@ class ValueReader {
   const char* end_ = nullptr;
   const char* piece_ = nullptr;  // where the bytes began of which at_ is one
   std::size_t before_ = 0;       // how many bytes came before those
+  bool passed_over_ = false;
   MoreBytes* more_ = nullptr;
   std::size_t depth_ = 0;
   std::string what_;

@@ -19,6 +19,10 @@ class Batch {
 
   bool empty() const { return ends_.empty(); }
   std::uint64_t bytes() const { return bytes_.size(); }
+  std::uint64_t stored_bytes() const { return stored_bytes_; }  // as the journal counts them
+
+  // Whether limits::batch_bytes leaves room for this one too. For the first there always is.
+  bool has_room_for(std::string_view payload) const;
 
   Sequence first = 0;
   Sequence last = 0;
@@ -30,6 +34,7 @@ class Batch {
   std::vector<char> bytes_;
   std::vector<std::size_t> ends_;  // where each payload ends
   std::vector<journal::Entry> entries_;
+  std::uint64_t stored_bytes_ = 0;
 };
 
 }  // namespace reeve::engine

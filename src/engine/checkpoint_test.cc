@@ -102,6 +102,68 @@ TEST_F(EngineWithHistory, AProjectorTooFarBehindIsLeftAndItsGapRecorded) {
   EXPECT_NE(disk.truncated, 0U);
 }
 
+// The last group may be nowhere but in the page cache until the journal has begun.
+TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
+  house.get(emit("ci:red"));
+  house.ask(emit());
+  house.ask(emit());
+  house.settle();
+  house.crash();
+  std::vector<Sequence> shown;
+  const Result<Remembered> remembered = remember(
+      *open_memory_journal(disk), [&](const Event& event) { shown.push_back(event.sequence); });
+  ASSERT_TRUE(remembered);
+  EXPECT_EQ(shown, (std::vector<Sequence>{1, 2}));
+  std::vector<Sequence> held;
+  for (const Event& event : remembered->unshown) held.push_back(event.sequence);
+  EXPECT_EQ(held, (std::vector<Sequence>{3, 4}));
+
+  house.projected.clear();
+  house.reached_sequence = 1;
+  house.start_without_commit();
+  EXPECT_EQ(house.projected.size(), 1U);
+  house.engine().deliver();
+  ASSERT_EQ(house.projected.size(), 3U);
+  EXPECT_EQ(house.projected.back().sequence, 4U);
+  EXPECT_EQ(house.reached_sequence, 4U);
+
+  house.crash();
+  house.projected.clear();
+  house.reached_sequence = 3;
+  house.start_without_commit();
+  house.engine().deliver();
+  ASSERT_EQ(house.projected.size(), 1U);
+  EXPECT_EQ(house.projected.back().sequence, 4U);
+}
+
+TEST_F(EngineWithHistory, WhatAProjectorMissedWhileItWasLeftIsAGapAfterTheRestart) {
+  house.get(take_lock(ana, "main"));
+  house.pass(61s);
+  house.get(emit());
+  house.checkpoint();
+  ASSERT_NE(disk.truncated, 0U);
+  house.crash();
+  house.reached_sequence = 2;
+  house.start();
+  const auto gaps = [&] {
+    std::vector<Custom> found;
+    for (const Event& event : house.projected) {
+      const Custom* custom = std::get_if<Custom>(&event.body);
+      if (custom && custom->name.verb == "gap") found.push_back(*custom);
+    }
+    return found;
+  };
+  ASSERT_EQ(gaps().size(), 1U);
+  const std::vector<std::pair<std::string, std::string>> missed{
+      {"from", "3"}, {"to", std::to_string(disk.truncated)}};
+  EXPECT_EQ(gaps()[0].data, missed);
+
+  // Who has all of it has no gap.
+  house.crash();
+  house.start();
+  EXPECT_EQ(gaps().size(), 1U);
+}
+
 TEST_F(EngineCheckpoint, ACheckpointMadeInStepsIsTheSame) {
   for (int i = 0; i < 300; ++i) house.ask(take_lock(ana, "lock" + std::to_string(i)));
   house.engine().checkpoint();

@@ -12,6 +12,7 @@ void Engine::deliver() {
   CHECK(!delivering_);  // a port called back
   delivering_ = true;
   const std::uint64_t events_before = events_.end().position;
+  show_replayed();
   while (!pending_.empty() && pending_.front().after <= durable_) {
     release(pending_.front());
     pending_.pop_front();
@@ -31,6 +32,16 @@ void Engine::deliver() {
     }
   }
   delivering_ = false;
+}
+
+// What remember() held back: it is safe since Recovery::begin().
+void Engine::show_replayed() {
+  for (const Event& event : std::exchange(unshown_, {})) {
+    for (const auto& [name, port] : ports_.projectors) {
+      const bool misses = projectors_.counts(name) && event.sequence > port.passed;
+      if (misses) port.projector->project(event);
+    }
+  }
 }
 
 void Engine::release(Pending& pending) {

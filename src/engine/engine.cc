@@ -21,6 +21,7 @@ Engine::Engine(Remembered remembered, Ports ports)
     : state_(std::move(remembered.state)),
       ports_(std::move(ports)),
       events_(std::move(remembered.events)),
+      unshown_(std::move(remembered.unshown)),
       durable_(state_.sequence),
       last_stamp_(remembered.stamp),
       checkpoint_(remembered.snapshot),
@@ -48,6 +49,9 @@ void Engine::begin(Stamp stamp) {
   for (const auto& [name, port] : ports_.projectors) projectors_.add(name, port.passed);
   projectors_.committed(durable_, 0, stamp.now);
   if (!planted(Bug::NoResumed)) input(Resumed{System::What::Ready}, stamp);
+  for (const auto& [name, port] : ports_.projectors) {
+    if (port.passed < checkpoint_) record_gap({name, port.passed + 1, checkpoint_}, stamp);
+  }
 }
 
 // ── Deciding ──
@@ -66,9 +70,12 @@ Said Engine::decide(const Input& input, Stamp stamp) {
   Said said = apply_to(state_, input, stamp);
   if (!said.changed) return said;
   const std::string bytes = codec::to_bytes(input);
-  open_.add(stamp, bytes, digest_of(said));
-  if (open_.first == 0) open_.first = state_.sequence;
-  open_.last = state_.sequence;
+  if (open_.empty() || !open_.back().has_room_for(bytes)) open_.emplace_back();
+  Batch& batch = open_.back();
+  batch.add(stamp, bytes, digest_of(said));
+  if (batch.first == 0) batch.first = state_.sequence;
+  batch.last = state_.sequence;
+  open_bytes_ += bytes.size();
   last_stamp_ = stamp;
   bytes_since_checkpoint_ += bytes.size();
   return said;
@@ -247,16 +254,20 @@ Deadlines Engine::next_wake() const {
 
 bool Engine::wants_input() const {
   return !failed_ && !waits_for_observations(last_look_.now) &&
-         open_.bytes() + in_flight_bytes_ < limits::unsynced_bytes;
+         open_bytes_ + in_flight_bytes_ < limits::unsynced_bytes &&
+         pending_.size() < limits::unsynced_replies;
 }
 
 // ── The journal ──
 
 std::optional<Batch> Engine::take_batch() {
   if (failed_ || in_flight_ != 0 || open_.empty()) return std::nullopt;
-  in_flight_ = open_.last;
-  in_flight_bytes_ = open_.bytes();
-  return std::exchange(open_, Batch{});
+  Batch batch = std::move(open_.front());
+  open_.pop_front();
+  in_flight_ = batch.last;
+  in_flight_bytes_ = batch.bytes();
+  open_bytes_ -= batch.bytes();
+  return batch;
 }
 
 void Engine::committed(Sequence last) {
@@ -328,15 +339,17 @@ void Engine::projected(const std::string& projector, Sequence sequence, Stamp st
   projectors_.passed(projector, sequence);
 }
 
-// The gap is an event like any other: on disk, and shown to those who follow.
 void Engine::leave_laggards(Stamp stamp) {
-  for (const Gap& gap : projectors_.leave_laggards(stamp.now)) {
-    Request request{.project = shared_project};
-    request.command =
-        EmitCustom{gap.projector + ":gap",
-                   {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
-    input(std::move(request), stamp);
-  }
+  for (const Gap& gap : projectors_.leave_laggards(stamp.now)) record_gap(gap, stamp);
+}
+
+// The gap is an event like any other: on disk, and shown to those who follow.
+void Engine::record_gap(const Gap& gap, Stamp stamp) {
+  Request request{.project = shared_project};
+  request.command =
+      EmitCustom{gap.projector + ":gap",
+                 {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
+  input(std::move(request), stamp);
 }
 
 std::uint64_t Engine::state_bytes() const { return checkpoint_bytes_ + bytes_since_checkpoint_; }

@@ -59,7 +59,8 @@ class Engine {
 
   // The first input there is: the daemon listens again. Leases count from now, connections have ten
   // seconds to come back, and the effects of the outbox are observed before anything due is
-  // settled. Once, before all below.
+  // settled. A projector that is behind the snapshot the state was made from has a gap, which is
+  // recorded. Once, before all below.
   void begin(Stamp stamp);
 
   // ── What comes in. Stamps never run backwards ──
@@ -103,7 +104,8 @@ class Engine {
   // ── The journal ──
 
   // What is to be committed next; none while a batch is on its way, or if there is nothing. There
-  // is no timer: a commit begins as soon as the one before has ended.
+  // is no timer: a commit begins as soon as the one before has ended. Not always all there is: a
+  // batch has a size that the journal is sure to have room for.
   std::optional<Batch> take_batch();
   void committed(Sequence last);
 
@@ -181,7 +183,9 @@ class Engine {
   void start_ready();
   void observe_outbox();
   void watch_processes();
+  void show_replayed();
   void leave_laggards(Stamp stamp);
+  void record_gap(const Gap& gap, Stamp stamp);
 
   State state_;
   Ports ports_;
@@ -189,7 +193,9 @@ class Engine {
   Outbox outbox_;
   Projectors projectors_;
 
-  Batch open_;
+  std::vector<Event> unshown_;  // projectors have yet to see what the last group of the replay said
+  std::deque<Batch> open_;      // to be committed; none of them empty, inputs go to the last
+  std::uint64_t open_bytes_ = 0;
   Sequence in_flight_ = 0;  // the last sequence of the batch on its way; 0: none
   std::uint64_t in_flight_bytes_ = 0;
   Sequence durable_ = 0;

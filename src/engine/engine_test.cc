@@ -193,6 +193,49 @@ TEST_F(TheEngine, NoMoreIsReadThanCanBeMadeDurable) {
   EXPECT_TRUE(house.engine().wants_input());
 }
 
+// The journal has put something by for a full disk, and a batch must fit it.
+TEST_F(TheEngine, ABatchIsNoLargerThanTheJournalIsSureToHaveRoomFor) {
+  const auto ask = [&](std::size_t bytes) {
+    house.ask(EmitCustom{"ci:green", {{"log", std::string(bytes, 'x')}}});
+  };
+  for (int i = 0; i < 8; ++i) ask(200'000);
+  ask(3'000'000);  // alone, and it may be
+  for (int i = 0; i < 20'000; ++i) ask(1);
+  std::vector<std::size_t> sizes;
+  Sequence last = house.engine().durable();
+  while (std::optional<Batch> batch = house.engine().take_batch()) {
+    EXPECT_EQ(batch->first, last + 1);
+    last = batch->last;
+    sizes.push_back(batch->entries().size());
+    std::uint64_t stored = 0;
+    for (const journal::Entry& entry : batch->entries()) {
+      stored += journal::encoded_size(entry.payload.size());
+    }
+    EXPECT_TRUE(stored <= limits::batch_bytes || sizes.back() == 1) << stored;
+    ASSERT_TRUE(house.journal().commit(batch->entries()));
+    house.engine().committed(last);
+  }
+  EXPECT_EQ(last, house.engine().state().sequence);
+  ASSERT_EQ(sizes.size(), 5U);
+  EXPECT_EQ(std::vector(sizes.begin(), sizes.begin() + 3), (std::vector<std::size_t>{5, 3, 1}));
+  house.engine().deliver();
+  EXPECT_TRUE(house.engine().is_idle());
+}
+
+TEST_F(TheEngine, RepliesThatWaitForASlowDiskAreBounded) {
+  house.ask(take_lock(ana, "main"));
+  std::size_t asked = 1;
+  while (house.engine().wants_input() && asked < 1'000'000) {
+    house.ask(look_at_lock("main"));
+    ++asked;
+  }
+  EXPECT_EQ(asked, limits::unsynced_replies);
+  EXPECT_EQ(house.engine().state().sequence, 2U);
+  EXPECT_TRUE(house.commit());
+  house.engine().deliver();
+  EXPECT_TRUE(house.engine().wants_input());
+}
+
 TEST_F(TheEngine, WithoutRoomNewWorkIsRefusedAndTheRestGoesOn) {
   house.get(take_lock(ana, "main"), {}, "key");
   disk.room = journal::Room::FinishingOnly;

@@ -14,6 +14,14 @@ using namespace std::chrono_literals;
 // Decided and not yet durable; above it nothing more is read from clients.
 inline constexpr std::uint64_t unsynced_bytes = std::uint64_t{64} << 20U;
 
+// What waits to leave: a request that changes nothing takes no bytes of the above, but its reply
+// waits for the disk like all others. Above it nothing more is read from clients.
+inline constexpr std::size_t unsynced_replies = 100'000;
+
+// What is committed at once, as the journal counts it; more only if a single input is larger. So it
+// always finds its place in what the journal has put by for a full disk (Options::largest_group).
+inline constexpr std::uint64_t batch_bytes = std::uint64_t{1} << 20U;
+
 // Effects that run at the same time; the others wait in the outbox. Kills never wait.
 inline constexpr std::size_t running_effects = 64;
 

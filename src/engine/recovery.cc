@@ -46,6 +46,13 @@ Result<void> read_snapshot(journal::Recovery& recovery,
                             read->digest,
                             info.digest));
   }
+  if (read->passed_over) {
+    return fail(Error::Code::Conflict,
+                fmt::format("the snapshot of sequence {} holds more than this version of reeve "
+                            "knows, and would lose it, so it does not start; nothing was changed: "
+                            "start the version that wrote it",
+                            info.moment.sequence));
+  }
   remembered.state = std::move(read->state);
   remembered.stamp = info.moment.stamp;
   remembered.snapshot = info.moment.sequence;
@@ -67,9 +74,7 @@ std::unexpected<Error> decided_differently(Sequence sequence, const Input& input
                   sequence));
 }
 
-Result<void> decide_again(const journal::Record& record,
-                          Remembered& remembered,
-                          const EventSink& project) {
+Result<void> decide_again(const journal::Record& record, Remembered& remembered, bool keep_events) {
   const Result<Input> input = codec::from_bytes<Input>(record.entry.payload);
   if (!input) {
     return fail(input.error().code,
@@ -87,7 +92,7 @@ Result<void> decide_again(const journal::Record& record,
   ++remembered.replayed;
   remembered.replayed_bytes += record.entry.payload.size();
   for (Event& event : said.events) {
-    if (project) project(event);
+    if (keep_events) remembered.unshown.push_back(event);
     remembered.events.append(std::move(event));
   }
   return {};
@@ -104,8 +109,11 @@ Result<Remembered> remember(journal::Recovery& recovery, const EventSink& projec
   }
   const Result<void> replayed =
       recovery.replay([&](std::span<const journal::Record> group) -> Result<void> {
+        // Another one follows: the one before is on stable storage.
+        for (const Event& event : std::exchange(remembered.unshown, {})) project(event);
         for (const journal::Record& record : group) {
-          if (auto same = decide_again(record, remembered, project); !same) return same;
+          auto same = decide_again(record, remembered, static_cast<bool>(project));
+          if (!same) return same;
         }
         return {};
       });

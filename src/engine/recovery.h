@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 // From what the journal remembers to the state the engine goes on from.
 //
@@ -21,19 +22,23 @@
 // Replay decides every input again and compares: a record that this version would decide
 // differently stops the start (Error::Code::Conflict, naming the record and both ways on). It
 // reaches no follower and starts no effect; only projectors are shown the events again, since they
-// may have missed them.
+// may have missed them. Those of the last group they are not shown before the engine delivers: that
+// group may be in the page cache only, until Recovery::begin() has written it again, and what a
+// projector has made durable nobody takes back.
 namespace reeve::engine {
 
 struct Remembered {
   State state;
   Stamp stamp = {};  // of the last record
   EventLog events = EventLog();
+  std::vector<Event> unshown = {};   // of the last group, for the projectors: Engine shows them
   Sequence snapshot = 0;             // the sequence it began from
   std::uint64_t snapshot_bytes = 0;  // of the state, as it was written
   std::uint64_t replayed = 0;        // records
   std::uint64_t replayed_bytes = 0;
 };
 
+// Gets the events of all groups but the last, in order.
 using EventSink = std::function<void(const Event& event)>;
 
 Result<Remembered> remember(journal::Recovery& recovery, const EventSink& project = {});

@@ -1,5 +1,6 @@
 #include "engine/recovery.h"
 
+#include "base/value_bytes.h"
 #include "codec/binary.h"
 #include "codec/frames.h"
 #include "core/apply.h"
@@ -112,6 +113,38 @@ TEST(EngineRecovery, ARecordThatCannotBeReadIsNamed) {
   const Result<Remembered> remembered = remembered_of(disk);
   ASSERT_FALSE(remembered);
   EXPECT_NE(remembered.error().message.find("record 1"), std::string::npos);
+}
+
+// An older version would go on without it, and its next checkpoint make that final.
+TEST(EngineRecovery, ASnapshotThatHoldsMoreThanThisVersionKnowsIsRefused) {
+  MemoryDisk disk;
+  House house(disk);
+  house.start();
+  house.checkpoint();
+  house.crash();
+  MemoryDisk::KeptSnapshot& kept = disk.snapshots.begin()->second;
+  bool read = false;
+  Unframer unframer([&]() -> Result<std::string_view> {
+    return std::exchange(read, true) ? std::string_view() : std::string_view(kept.bytes);
+  });
+  StateDigest digest;
+  std::string bytes;
+  const auto add = [&](std::string_view chunk) {
+    if (chunk[0] == 2) return;  // the end
+    if (chunk[0] == 1) digest.add(chunk.substr(2));
+    bytes += frame(chunk);
+  };
+  while (const std::optional<std::string_view> chunk = *unframer.next()) add(*chunk);
+  add(std::string("\x01\x63", 2) + "a table of a later version");
+  ByteBuffer end;
+  end.byte(2);
+  end.varint(digest.value());
+  kept.bytes = bytes + frame(end.view());
+  kept.info.digest = digest.value();
+  const Result<Remembered> remembered = remembered_of(disk);
+  ASSERT_FALSE(remembered);
+  EXPECT_EQ(remembered.error().code, Error::Code::Conflict) << remembered.error().message;
+  EXPECT_NE(remembered.error().message.find("more than this version"), std::string::npos);
 }
 
 TEST(EngineRecovery, ASnapshotOfAnotherStateIsRefused) {

@@ -158,7 +158,7 @@ std::vector<std::string> House::event_names() const {
 
 void House::replied(Ticket ticket, Sequence sequence, const Reply& reply) {
   EXPECT_LT(sequence, journal_->next_sequence()) << "a reply left before it was durable";
-  EXPECT_FALSE(reply_to(ticket)) << "a second reply";
+  EXPECT_TRUE(replied_.insert(ticket).second) << "a second reply";
   replies.push_back({ticket, sequence, reply});
 }
 

@@ -157,6 +157,7 @@ class House final : public Hands, public Listener, public Projector {
   std::unique_ptr<journal::Journal> journal_;
   std::unique_ptr<Engine> engine_;
   std::uint64_t last_ticket_ = 0;
+  std::set<Ticket> replied_;
 };
 
 }  // namespace reeve::engine::testing

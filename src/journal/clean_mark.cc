@@ -4,6 +4,8 @@
 #include "journal/little_endian.h"
 #include "journal/names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace reeve::journal {
@@ -60,6 +62,16 @@ Result<std::optional<CleanMark>> read_clean_mark(Files& files) {
   const Result<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return fail(got.error());
   bytes.resize(*got);
+  const bool is_whole = bytes.size() == size && bytes.starts_with(magic) &&
+                        load<std::uint32_t>(bytes.data() + 12) == mark_crc(bytes);
+  if (is_whole && load<std::uint32_t>(bytes.data() + 8) != version) {
+    return fail(Error::Code::Conflict,
+                fmt::format("{}: has version {} and this program reads {}; use the version of "
+                            "Reeve that wrote it",
+                            files.path_of(clean_name),
+                            load<std::uint32_t>(bytes.data() + 8),
+                            version));
+  }
   return decode_clean_mark(bytes);
 }
 

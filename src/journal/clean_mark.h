@@ -25,7 +25,8 @@ std::optional<CleanMark> decode_clean_mark(std::string_view bytes);
 // On stable storage when it returns.
 Result<void> write_clean_mark(Files& files, const CleanMark& mark);
 
-// None if the file is not there or not whole: then nobody promised anything.
+// None if the file is not there or not whole: then nobody promised anything. Conflict if a newer
+// version wrote it.
 Result<std::optional<CleanMark>> read_clean_mark(Files& files);
 
 }  // namespace reeve::journal

@@ -79,8 +79,8 @@ using GroupVisitor = std::function<Result<void>(std::span<const Record> group)>;
 // The first failed write or sync ends it: from then on every call fails with that same error, and
 // no sync is ever tried again, by no thread. Only the next recovery knows what the disk holds. That
 // the disk is full while a spare or a snapshot is being made, or that no descriptor is left to open
-// a file with, is no such end: the call fails with Error::Code::Full, room() shrinks. A segment that
-// somebody has removed ends it too: what was written there nobody will find again.
+// a file with, is no such end: the call fails with Error::Code::Full, room() shrinks. A segment
+// that somebody has removed ends it too: what was written there nobody will find again.
 class Journal {
  public:
   Journal() = default;
@@ -106,8 +106,8 @@ class Journal {
   virtual bool wants_prepare() const = 0;
   virtual Result<void> prepare() = 0;
 
-  // The journal has grown by more than max(32 MiB, half of the last snapshot) since that one; or its
-  // segments have, however little is in them (every start makes one), by more than 64 MiB +
+  // The journal has grown by more than max(32 MiB, half of the last snapshot) since that one; or
+  // its segments have, however little is in them (every start makes one), by more than 64 MiB +
   // max(64 MiB, the last snapshot); or room() is FinishingOnly and a snapshot would free a segment.
   virtual bool wants_snapshot() const = 0;
   virtual Result<std::unique_ptr<SnapshotWriter>> begin_snapshot(const Moment& moment) = 0;
@@ -147,8 +147,9 @@ struct Findings {
 // Nothing on the disk changes before begin(). One thread.
 //
 // It refuses (Error::Code::Corrupt, naming file and offset) a bad record that a valid later group
-// follows, a gap, a snapshot without any segment, a file of another journal, and a tail that is shorter than a clean stop or a
-// snapshot says; and (Error::Code::Conflict) what a newer version has written.
+// follows, a gap, a snapshot without any segment, a file of another journal, and a tail that is
+// shorter than a clean stop or a snapshot says; and (Error::Code::Conflict) what a newer version
+// has written.
 class Recovery {
  public:
   Recovery() = default;

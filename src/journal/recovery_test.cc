@@ -1,4 +1,6 @@
 #include "journal/clean_mark.h"
+#include "journal/crc32c.h"
+#include "journal/little_endian.h"
 #include "journal/names.h"
 #include "journal/segment.h"
 #include "journal/testing.h"
@@ -110,6 +112,20 @@ TEST(Recovery, ADamagedMarkOfACleanStopIsAnUncleanEnd) {
   EXPECT_FALSE(opened->findings.clean_stop);
   EXPECT_EQ(opened->findings.notes.size(), 1U);
   EXPECT_EQ(opened->payloads, Strings{"a"});
+}
+
+TEST(Recovery, TheMarkOfANewerVersionIsRefusedAsSuch) {
+  Scratch scratch;
+  {
+    const Result<Opened> opened = open(scratch.files());
+    commit(*opened->journal, {"a"});
+    ASSERT_TRUE(opened->journal->close().has_value());
+  }
+  std::string bytes = scratch.bytes(clean_name);
+  store(bytes.data() + 8, std::uint32_t{2});
+  store(bytes.data() + 12, crc32c(bytes.substr(16, 32), crc32c(bytes.substr(0, 12))));
+  scratch.put(clean_name, bytes);
+  expect_refused(scratch, Error::Code::Conflict, "has version 2 and this program reads 1");
 }
 
 TEST(Recovery, CutsATornTailAndSaysSo) {

@@ -28,6 +28,10 @@ constexpr std::uint8_t encoding_end = 3;
 // Fast rather than small: the disk is not the bottleneck, the second core is.
 constexpr int compression_level = 1;
 
+bool is_zero(std::string_view bytes) {
+  return std::ranges::all_of(bytes, [](char c) { return c == 0; });
+}
+
 std::uint32_t header_crc(std::string_view header) {
   return crc32c(header.substr(16, header_size - 16), crc32c(header.substr(0, 12)));
 }
@@ -183,6 +187,16 @@ std::unexpected<Error> SnapshotDecoder::corrupt(std::string_view why) const {
   return fail(Error::Code::Corrupt, fmt::format("{} at offset {}: {}", path_, offset_, why));
 }
 
+// Its checksum is right, so somebody meant something by it.
+std::unexpected<Error> SnapshotDecoder::unknown(std::string_view what) const {
+  return fail(Error::Code::Conflict,
+              fmt::format("{} at offset {}: {}, which this program does not know; use the version "
+                          "of Reeve that wrote it",
+                          path_,
+                          offset_,
+                          what));
+}
+
 // Reads ahead, so that small chunks do not cost a system call each. Short only at the file's end.
 Result<std::string_view> SnapshotDecoder::bytes_at(std::uint64_t offset, std::size_t size) {
   if (offset < window_begin_ || offset + size > window_begin_ + window_size_) {
@@ -227,6 +241,7 @@ Result<void> SnapshotDecoder::read_header() {
                             version,
                             snapshot_version));
   }
+  if (!is_zero(bytes->substr(56, header_size - 56))) return unknown("the header says more");
   std::ranges::copy(bytes->substr(16, 16), header_.journal.bytes.begin());
   header_.moment.sequence = load<std::uint64_t>(bytes->data() + 32);
   header_.moment.stamp.now = Time{Duration{load<std::int64_t>(bytes->data() + 40)}};
@@ -253,7 +268,9 @@ Result<SnapshotDecoder::Chunk> SnapshotDecoder::next_chunk() {
     return corrupt("the checksum of a chunk is wrong");
   }
   if (load<std::uint64_t>(header.data() + 16) != chunks_) return corrupt("a chunk is missing");
+  if (!is_zero(std::string_view(header).substr(13, 3))) return unknown("a chunk says more");
   if (encoding == encoding_end) {
+    if (raw_size != 0) return unknown("the end says more");
     if (Result<void> read = read_end(*stored); !read) return fail(read.error());
     offset_ += chunk_header_size + stored_size;
     const Result<std::string_view> more = bytes_at(offset_, 1);
@@ -262,14 +279,9 @@ Result<SnapshotDecoder::Chunk> SnapshotDecoder::next_chunk() {
     return Chunk{};
   }
   if (encoding != encoding_raw && encoding != encoding_zstd) {
-    return fail(Error::Code::Conflict,
-                fmt::format("{} at offset {}: holds a chunk of kind {}, which this program does "
-                            "not know; use the version of Reeve that wrote it",
-                            path_,
-                            offset_,
-                            encoding));
+    return unknown(fmt::format("a chunk is of kind {}", encoding));
   }
-  if (raw_size == 0 || (encoding == encoding_raw && raw_size != stored_size)) {
+  if (raw_size == 0 || stored_size == 0 || (encoding == encoding_raw && raw_size != stored_size)) {
     return corrupt("a chunk has an impossible size");
   }
   offset_ += chunk_header_size + stored_size;

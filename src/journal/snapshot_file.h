@@ -99,6 +99,7 @@ class SnapshotDecoder {
   Result<void> read_header();
   Result<void> read_end(std::string_view stored);
   std::unexpected<Error> corrupt(std::string_view why) const;
+  std::unexpected<Error> unknown(std::string_view what) const;
 
   struct Decompressor;
   std::unique_ptr<File> file_;

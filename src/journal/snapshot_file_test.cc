@@ -116,6 +116,50 @@ TEST(Snapshot, WithChunksInAnotherOrderIsNone) {
   EXPECT_FALSE(verify_snapshot(scratch.files(), "s").has_value());
 }
 
+// Turns a byte of a chunk around and makes its checksum right again, as a newer version would.
+void say_more(Scratch& scratch, std::size_t chunk, std::size_t offset, char byte) {
+  std::string bytes = scratch.bytes("s");
+  bytes[chunk + offset] = byte;
+  const std::uint32_t stored = load<std::uint32_t>(bytes.data() + chunk);
+  std::uint32_t crc = crc32c(bytes.substr(16, 24));
+  crc = crc32c(bytes.substr(chunk, 8), crc);
+  crc = crc32c(bytes.substr(chunk + 12, 12 + stored), crc);
+  store(bytes.data() + chunk + 8, crc);
+  scratch.put("s", bytes);
+}
+
+TEST(Snapshot, WhatANewerVersionSaysWhereZeroesWereIsRefused) {
+  for (const std::size_t offset : {13U, 14U, 15U}) {
+    Scratch scratch;
+    write(scratch, "x", false);
+    say_more(scratch, 64, offset, 1);
+    EXPECT_EQ(verify_snapshot(scratch.files(), "s").error().code, Error::Code::Conflict);
+  }
+  Scratch scratch;
+  write(scratch, "x", false);
+  say_more(scratch, 64 + 24 + 1, 4, 1);  // the end
+  EXPECT_EQ(verify_snapshot(scratch.files(), "s").error().code, Error::Code::Conflict);
+
+  write(scratch, "x", false);
+  std::string bytes = scratch.bytes("s");
+  bytes[60] = 1;
+  store(bytes.data() + 12, crc32c(bytes.substr(16, 48), crc32c(bytes.substr(0, 12))));
+  scratch.put("s", bytes);
+  EXPECT_EQ(verify_snapshot(scratch.files(), "s").error().code, Error::Code::Conflict);
+}
+
+TEST(Snapshot, AChunkOfNothingIsNotTakenForTheEnd) {
+  Scratch scratch;
+  write(scratch, "x", false);
+  std::string bytes = scratch.bytes("s");
+  bytes.erase(64 + 24, 1);
+  store(bytes.data() + 64, std::uint32_t{0});
+  bytes[64 + 12] = 2;
+  scratch.put("s", bytes);
+  say_more(scratch, 64, 13, 0);
+  EXPECT_EQ(verify_snapshot(scratch.files(), "s").error().code, Error::Code::Corrupt);
+}
+
 TEST(Snapshot, OfAnotherVersionIsRefusedAsSuch) {
   Scratch scratch;
   write(scratch, "x", true);
