@@ -16,7 +16,7 @@ constexpr std::string_view help =
     "reeve " REEVE_VERSION
     ", a durable local coordinator\n"
     "\n"
-    "usage: reeve journal ...  look into a journal: info, verify, cat, salvage\n"
+    "usage: reeve journal ...  look into a journal: info, verify, cat, salvage, accept\n"
     "       reeve --version    print the version\n"
     "       reeve --help       print this\n"
     "\n"
@@ -44,7 +44,8 @@ int journal(std::span<char*> arguments) {
       print(out, "\n");
     };
   };
-  return finish(reeve::tools::journal_command(words, {}, line_to(stdout), line_to(stderr)));
+  return finish(reeve::tools::journal_command(
+      words, reeve::tools::knowledge_of_core(), line_to(stdout), line_to(stderr)));
 }
 
 }  // namespace
