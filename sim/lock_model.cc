@@ -152,12 +152,19 @@ void LockModel::released(const Request& request, const Reply& reply, Time now) {
   }
 }
 
-// What nobody heard of may be somebody else's.
+// What nobody heard of may be somebody else's. What its holder had before stays, as much of it.
 void LockModel::taken_back(const Reply& reply) {
   const auto* granted = word<grant::Granted>(reply);
   if (!granted) return;
   for (const grant::Given& given : granted->given) {
-    const auto lose = [&](Tenure& tenure) { tenure.uncertain |= tenure.token == given.token; };
+    const auto lose = [&](Tenure& tenure) {
+      if (tenure.token != given.token) return;
+      if (given.had) {
+        tenure.weight = *given.had;
+      } else {
+        tenure.uncertain = true;
+      }
+    };
     for (auto& [name, tenure] : locks_) lose(tenure);
     for (auto& [key, tenure] : slots_) lose(tenure);
   }

@@ -21,7 +21,8 @@ int journal(std::span<const std::string_view> words) {
       std::fputc('\n', out);
     };
   };
-  return finish(reeve::tools::journal_command(words, {}, line_to(stdout), line_to(stderr)));
+  return finish(reeve::tools::journal_command(
+      words, reeve::tools::knowledge_of_core(), line_to(stdout), line_to(stderr)));
 }
 
 }  // namespace

@@ -89,6 +89,7 @@ struct AnEffectNobodySawEnd : TheEngineAtItsEdges {
   void cancel_in_vain() {
     house.get(pipeline::Cancel{pipeline});
     Outcome failed;
+    failed.ended = Ended::Failed;
     failed.exit_code = 1;
     house.end_effect(house.started.back().id, failed);
     house.settle();

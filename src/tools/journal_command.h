@@ -2,6 +2,7 @@
 
 #include "tools/journal_tool.h"
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -14,6 +15,9 @@ struct JournalKnowledge {
   ShowPayload show;
   std::function<std::unique_ptr<Judge>()> judge;
 };
+
+// All of it: payloads are inputs of the core, and this version's core is the judge.
+JournalKnowledge knowledge_of_core();
 
 // `words` come after `reeve journal`. Lines for stdout go to `out`, others to `err`, without their
 // newline. 0 ok, 1 failed or damaged, 2 usage, 3 no journal there.

@@ -142,7 +142,7 @@ std::string record_json(const Record& record, const ShowPayload& show) {
       entry.stamp.wall.time_since_epoch().count(),
       entry.digest,
       entry.payload.size(),
-      json(show ? show(record) : visible(entry.payload)));
+      show ? show(record) : json(visible(entry.payload)));
 }
 
 }  // namespace

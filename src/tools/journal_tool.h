@@ -19,7 +19,8 @@ using Sink = std::function<void(std::string_view line)>;
 
 enum class Shape { Text, Json };
 
-// What a payload says, in one line; without it its bytes are shown. Filled by whoever knows them.
+// What a payload says, as JSON in one line; without it its bytes are shown. Filled by whoever knows
+// them.
 using ShowPayload = std::function<std::string(const journal::Record&)>;
 
 // The files, what is in them, and whether the last stop was clean.
