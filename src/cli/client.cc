@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::int64_t start_patience = 10'000;
 constexpr int most_repeats = 3;
+constexpr int most_repeats_of_a_wait = 100;
 // A wait that the daemon should have ended by itself is ended by us so much later.
 constexpr std::int64_t wait_slack = 1000;
 
@@ -284,6 +285,7 @@ void Client::heard_event(const Json& message) {
     if (seq < follow.last_seq || (seq == follow.last_seq && index <= follow.last_index)) {
       if (follow.last_seq != 0) return;  // seen before the connection was lost
     }
+    follow.repeats = 0;
     follow.last_seq = seq;
     follow.last_index = index;
   }
@@ -302,7 +304,8 @@ void Client::lost() {
   bool resumes = false;
   for (auto& [ticket, request] : requests_) {
     if (request.answer && request.kind != Kind::Follow) continue;
-    if (++request.repeats > most_repeats && !request.waits && request.kind != Kind::Follow) {
+    const bool patient = request.waits || request.kind == Kind::Follow;
+    if (++request.repeats > (patient ? most_repeats_of_a_wait : most_repeats)) {
       request.answer = std::unexpected(Failure{
           "UNAVAILABLE", "the daemon ended every time it was asked; see `reeve daemon logs`"});
       continue;

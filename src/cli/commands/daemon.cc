@@ -207,8 +207,12 @@ constexpr std::array<Example, 1> run_examples{
     {{"reeve daemon run --foreground-log", "in the foreground, with its log on stderr"}}};
 constexpr std::array<Example, 1> logs_examples{{{"reeve daemon logs -f", "watch it"}}};
 
-constexpr std::array<Option, 2> run_options{
+constexpr std::array<Option, 3> run_options{
     {{.name = "foreground-log", .help = "the log on stderr, too"},
+     {.name = "beanstalk",
+      .takes = Takes::Text,
+      .value = "ADDR",
+      .help = "speak beanstalkd's protocol there: unix:PATH or HOST:PORT"},
      {.name = "ready-fd",
       .takes = Takes::Number,
       .value = "N",
