@@ -8,9 +8,19 @@
 namespace reeve::runbook {
 namespace {
 
-constexpr std::array<std::string_view, 13> taken_names = {
-    "wait", "follow", "dry-run", "timeout", "json", "project", "home", "color", "time", "version",
-    "help", "here", "quiet"};
+constexpr std::array<std::string_view, 13> taken_names = {"wait",
+                                                          "follow",
+                                                          "dry-run",
+                                                          "timeout",
+                                                          "json",
+                                                          "project",
+                                                          "home",
+                                                          "color",
+                                                          "time",
+                                                          "version",
+                                                          "help",
+                                                          "here",
+                                                          "quiet"};
 constexpr std::string_view taken_letters = "qh";
 
 bool is_letter(char letter) {
@@ -117,8 +127,9 @@ class SpecReader {
         argument.long_name.empty() ? std::string(1, argument.short_name) : argument.long_name;
     std::ranges::replace(argument.name, '-', '_');
     if (is_taken(argument)) {
-      return wrong(begin, fmt::format("`reeve run` has an option of this name itself: {}",
-                                      spec_.substr(begin, at_ - begin)));
+      return wrong(begin,
+                   fmt::format("`reeve run` has an option of this name itself: {}",
+                               spec_.substr(begin, at_ - begin)));
     }
     skip_blanks();
     if (here() != '<') return true;
@@ -137,12 +148,13 @@ class SpecReader {
 
   bool check(const Argument& argument, std::size_t begin) {
     if (!is_placeholder_name(argument.name)) {
-      return wrong(begin, fmt::format("`{}` cannot be a placeholder: a name begins with a small "
-                                      "letter and has letters, digits and _ after it",
-                                      argument.name));
+      return wrong(begin,
+                   fmt::format("`{}` cannot be a placeholder: a name begins with a small "
+                               "letter and has letters, digits and _ after it",
+                               argument.name));
     }
-    const bool positional = argument.kind == Argument::Kind::Positional ||
-                            argument.kind == Argument::Kind::Rest;
+    const bool positional =
+        argument.kind == Argument::Kind::Positional || argument.kind == Argument::Kind::Rest;
     for (const Argument& before : arguments_.all) {
       if (before.name == argument.name) {
         return wrong(begin, fmt::format("`{}` stands here twice", argument.name));
@@ -155,8 +167,11 @@ class SpecReader {
       }
       if (positional && argument.required && before.kind == Argument::Kind::Positional &&
           !before.required) {
-        return wrong(begin, fmt::format("`{}` must be given, so it cannot follow `{}`, which need "
-                                        "not be", argument.name, before.name));
+        return wrong(begin,
+                     fmt::format("`{}` must be given, so it cannot follow `{}`, which need "
+                                 "not be",
+                                 argument.name,
+                                 before.name));
       }
     }
     return true;

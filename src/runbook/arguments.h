@@ -26,8 +26,8 @@ struct Argument {
   enum class Kind { Positional, Rest, Option, Flag };
 
   Kind kind = Kind::Positional;
-  std::string name;        // of the placeholder
-  std::string long_name;   // without its dashes
+  std::string name;       // of the placeholder
+  std::string long_name;  // without its dashes
   char short_name = '\0';
   std::string value_name;  // <n>: for the usage
   bool required = false;

@@ -6,7 +6,8 @@
 namespace reeve::runbook {
 namespace {
 
-constexpr std::string_view fix = "<bug> [-p/--priority <n>] [--after <id>] [-v/--verbose] [files...]";
+constexpr std::string_view fix =
+    "<bug> [-p/--priority <n>] [--after <id>] [-v/--verbose] [files...]";
 
 std::expected<Values, std::string> given(std::string_view spec,
                                          std::vector<std::string_view> words,
@@ -34,7 +35,8 @@ TEST(Arguments, ASpecIsReadIntoItsArguments) {
                         {Kind::Flag, "verbose", "verbose", 'v', "", false},
                         {Kind::Rest, "files", "", '\0', "", false}}}));
   EXPECT_EQ(usage_of(*parse_arguments(fix)), fix);
-  EXPECT_EQ(usage_of(*parse_arguments("--to <x>  <a> [ <b> ] [ <c...> ]")), "--to <x> <a> [b] [c...]");
+  EXPECT_EQ(usage_of(*parse_arguments("--to <x>  <a> [ <b> ] [ <c...> ]")),
+            "--to <x> <a> [b] [c...]");
   EXPECT_EQ(parse_arguments("[--dry-er]")->all[0].name, "dry_er");
 }
 
@@ -42,12 +44,12 @@ TEST(Arguments, AMistakeInASpecSaysWhereItIs) {
   EXPECT_EQ(mistake("<bug"), "4: expected `>` here");
   EXPECT_EQ(mistake("bug"), "0: expected <name>, [name], [name...] or [-o/--option <value>]");
   EXPECT_EQ(mistake("<a> [--wait]"), "5: `reeve run` has an option of this name itself: --wait");
-  EXPECT_EQ(mistake("[-q/--quick]"), "1: `reeve run` has an option of this name itself: -q/--quick");
+  EXPECT_EQ(mistake("[-q/--quick]"),
+            "1: `reeve run` has an option of this name itself: -q/--quick");
   EXPECT_EQ(mistake("<a> <a>"), "4: `a` stands here twice");
   EXPECT_EQ(mistake("[-p/--a] [-p/--b]"), "9: -p stands here twice");
   EXPECT_EQ(mistake("[a...] <b>"), "7: nothing can follow `a...`");
-  EXPECT_EQ(mistake("[a] <b>"),
-            "4: `b` must be given, so it cannot follow `a`, which need not be");
+  EXPECT_EQ(mistake("[a] <b>"), "4: `b` must be given, so it cannot follow `a`, which need not be");
   EXPECT_EQ(mistake("--all"), "5: an option without a value cannot be required: put it in [ ]");
   EXPECT_EQ(mistake("[-p/x]"), "4: expected --name after the slash");
   EXPECT_EQ(mistake("<Bug>"),
@@ -69,12 +71,10 @@ TEST(Arguments, WordsBecomeValues) {
 }
 
 TEST(Arguments, WhatWasLeftOutTakesItsDefault) {
-  EXPECT_EQ(*given(fix, {"42"}, {{"priority", "0"}, {"after", ""}}),
-            (Values{{"bug", "42"},
-                    {"priority", "0"},
-                    {"after", ""},
-                    {"verbose", "false"},
-                    {"files", "[]"}}));
+  EXPECT_EQ(
+      *given(fix, {"42"}, {{"priority", "0"}, {"after", ""}}),
+      (Values{
+          {"bug", "42"}, {"priority", "0"}, {"after", ""}, {"verbose", "false"}, {"files", "[]"}}));
 }
 
 TEST(Arguments, WrongWordsAreAnsweredWithASentence) {
@@ -91,12 +91,14 @@ TEST(Arguments, WrongWordsAreAnsweredWithASentence) {
 }
 
 RC_GTEST_PROP(Arguments, AnySpecAndAnyWordsAreAnswered, ()) {
-  const auto letters = rc::gen::element('<', '>', '[', ']', '-', '/', '.', ' ', 'a', 'b', '=', '\n');
+  const auto letters =
+      rc::gen::element('<', '>', '[', ']', '-', '/', '.', ' ', 'a', 'b', '=', '\n');
   const auto text = rc::gen::container<std::string>(letters);
   const auto piece = rc::gen::element<std::string>(
       "<a>", "[b]", "[c...]", "[-d/--dd <x>]", "[-e]", "--f <y>", "<g...>", "[ <h> ]", "[--i-j]");
   const auto pieces = *rc::gen::container<std::vector<std::string>>(piece);
-  std::string spec = *rc::gen::weightedOneOf<std::string>({{1, text}, {1, rc::gen::just(std::string())}});
+  std::string spec =
+      *rc::gen::weightedOneOf<std::string>({{1, text}, {1, rc::gen::just(std::string())}});
   for (const std::string& each : pieces) spec += " " + each;
   const auto arguments = parse_arguments(spec);
   if (!arguments) {

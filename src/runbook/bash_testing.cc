@@ -2,13 +2,12 @@
 
 #include "runbook/shell_text.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace reeve::runbook {

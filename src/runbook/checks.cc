@@ -39,9 +39,9 @@ void check_reaction(Loading& loading, const Reference& reference) {
     if (reference.to.name == own) return;
     if (std::ranges::find(valid, own) == valid.end()) valid.emplace_back(own);
   }
-  loading.mistake(reference.where,
-                  fmt::format("there is no action `{}`{}", reference.to.name,
-                              hint(reference.to.name, valid)));
+  loading.mistake(
+      reference.where,
+      fmt::format("there is no action `{}`{}", reference.to.name, hint(reference.to.name, valid)));
 }
 
 const Phase* phase_named(const Pipeline& pipeline, std::string_view name) {
@@ -65,15 +65,21 @@ void check_strategy_phase(Loading& loading, const Reference& reference) {
   const std::size_t newline = reference.to.name.find('\n');
   const std::string strategy = reference.to.name.substr(0, newline);
   const std::string phase = reference.to.name.substr(newline + 1);
-  for_each_strategy(loading.runbook.set, [&](const std::string& name, const Pipeline& pipeline,
-                                             const std::string& used) {
-    if (used != strategy || phase_named(pipeline, phase)) return;
-    std::vector<std::string> valid = {"escalate", "fail"};
-    for (const Phase& each : pipeline.phases) valid.push_back(each.name);
-    loading.mistake(reference.where,
-                    fmt::format("`on_exhaust` in [strategy.{}]: [pipeline.{}], which uses it, has "
-                                "no phase `{}`{}", strategy, name, phase, hint(phase, valid)));
-  });
+  for_each_strategy(
+      loading.runbook.set,
+      [&](const std::string& name, const Pipeline& pipeline, const std::string& used) {
+        if (used != strategy || phase_named(pipeline, phase)) return;
+        std::vector<std::string> valid = {"escalate", "fail"};
+        for (const Phase& each : pipeline.phases) valid.push_back(each.name);
+        loading.mistake(
+            reference.where,
+            fmt::format("`on_exhaust` in [strategy.{}]: [pipeline.{}], which uses it, has "
+                        "no phase `{}`{}",
+                        strategy,
+                        name,
+                        phase,
+                        hint(phase, valid)));
+      });
 }
 
 }  // namespace
@@ -88,16 +94,20 @@ void check_references(Loading& loading) {
                !is_defined(loading, reference.to.kind, reference.to.name)) {
       const auto& [kind, name] = reference.to;
       const std::vector<std::string> valid = names_of_kind(loading, kind);
-      const std::string what = valid.empty() ? fmt::format("; define it as [{}.{}]", kind, name)
-                                             : hint(name, valid);
+      const std::string what =
+          valid.empty() ? fmt::format("; define it as [{}.{}]", kind, name) : hint(name, valid);
       loading.mistake(reference.where, fmt::format("there is no {} `{}`{}", kind, name, what));
     }
   }
   for (const auto& [slot, where] : loading.slots) {
     const semaphore::Config* config = loading.runbook.set.semaphores.find(slot.name);
     if (!config || slot.weight <= config->capacity) continue;
-    loading.mistake(where, fmt::format("weight {} is more than semaphore `{}` has: its capacity is "
-                                       "{}", slot.weight, slot.name, config->capacity));
+    loading.mistake(where,
+                    fmt::format("weight {} is more than semaphore `{}` has: its capacity is "
+                                "{}",
+                                slot.weight,
+                                slot.name,
+                                config->capacity));
   }
 }
 
@@ -126,17 +136,19 @@ void check_reachable(Loading& loading) {
       }
       go(phase->on_fail.value_or(pipeline->on_fail));
       if (const auto* run = std::get_if<definition::RunStrategy>(&phase->action)) {
-        const definition::Strategy* strategy =
-            loading.runbook.set.strategies.find(run->strategy);
+        const definition::Strategy* strategy = loading.runbook.set.strategies.find(run->strategy);
         if (strategy) go(strategy->on_exhaust);
       }
     }
     for (std::size_t i = 0; i < pipeline->phases.size() && all_there; ++i) {
       const std::string& name = pipeline->phases[i].name;
       if (reached.contains(name) || name.empty()) continue;
-      loading.mistake(notes.phases[i],
-                      fmt::format("phase `{}` of {} cannot be reached: no phase has it as `next` or "
-                                  "`on_fail`", name, notes.label));
+      loading.mistake(
+          notes.phases[i],
+          fmt::format("phase `{}` of {} cannot be reached: no phase has it as `next` or "
+                      "`on_fail`",
+                      name,
+                      notes.label));
     }
   }
 }
@@ -153,8 +165,8 @@ void check_dead_letters(Loading& loading) {
       chain.push_back(next);
     }
     if (chain.size() == 1 || chain.back() != start.name) continue;
-    loading.mistake(where, fmt::format("dead letters would go round for ever: {}",
-                                       fmt::join(chain, " -> ")));
+    loading.mistake(
+        where, fmt::format("dead letters would go round for ever: {}", fmt::join(chain, " -> ")));
   }
 }
 
@@ -226,8 +238,8 @@ bool has(const definition::Map& map, std::string_view name) {
 bool always_has(const Command& command, std::string_view name) {
   const auto found = std::ranges::find(command.arguments.all, name, &Argument::name);
   if (found == command.arguments.all.end()) return false;
-  const bool by_itself = found->required || found->kind == Argument::Kind::Flag ||
-                         found->kind == Argument::Kind::Rest;
+  const bool by_itself =
+      found->required || found->kind == Argument::Kind::Flag || found->kind == Argument::Kind::Rest;
   return by_itself || has(command.defaults, name);
 }
 
@@ -242,15 +254,23 @@ void check_given(Loading& loading,
   const Where where = loading.runbook.defined[by];
   for (const auto& [name, value] : inputs) {
     if (std::ranges::find(definition->inputs, name) != definition->inputs.end()) continue;
-    loading.mistake(where, fmt::format("[{}.{}] gives `{}`, which is no input of [pipeline.{}]{}",
-                                       by.kind, by.name, name, pipeline,
-                                       hint(name, definition->inputs)));
+    loading.mistake(where,
+                    fmt::format("[{}.{}] gives `{}`, which is no input of [pipeline.{}]{}",
+                                by.kind,
+                                by.name,
+                                name,
+                                pipeline,
+                                hint(name, definition->inputs)));
   }
   for (const std::string& name : definition->inputs) {
     if (has(definition->defaults, name) || has(inputs, name) || given(name)) continue;
-    loading.mistake(where, fmt::format("input `{}` of [pipeline.{}] may be left without a value by "
-                                       "[{}.{}]: give it there, or a default", name, pipeline,
-                                       by.kind, by.name));
+    loading.mistake(where,
+                    fmt::format("input `{}` of [pipeline.{}] may be left without a value by "
+                                "[{}.{}]: give it there, or a default",
+                                name,
+                                pipeline,
+                                by.kind,
+                                by.name));
   }
 }
 
@@ -261,7 +281,10 @@ void check_inputs(Loading& loading) {
   const auto nobody = [](const std::string&) { return false; };
   for (const auto& [name, command] : std::map(loading.runbook.commands)) {
     if (const auto* start = std::get_if<StartPipeline>(&command.run)) {
-      check_given(loading, start->pipeline, start->inputs, {"command", name},
+      check_given(loading,
+                  start->pipeline,
+                  start->inputs,
+                  {"command", name},
                   [&](const std::string& input) { return always_has(command, input); });
     }
   }
@@ -294,7 +317,8 @@ void check_inputs(Loading& loading) {
             if (!child || !child->inputs.empty()) return;
             loading.mistake(loading.runbook.defined[by],
                             fmt::format("[pipeline.{}] has no input, so `for_each` in "
-                                        "[pipeline.{}] has nothing to give it", run.pipeline,
+                                        "[pipeline.{}] has nothing to give it",
+                                        run.pipeline,
                                         name));
           });
     }

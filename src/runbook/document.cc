@@ -22,9 +22,8 @@ Value table_of(const toml::table& table, int depth) {
   value.place = place_of(table.source().begin);
   if (depth > deepest) return value;
   for (const auto& [key, node] : table) {
-    value.members.push_back({std::string(key.str()),
-                             place_of(key.source().begin),
-                             value_of(node, depth + 1)});
+    value.members.push_back(
+        {std::string(key.str()), place_of(key.source().begin), value_of(node, depth + 1)});
   }
   // The library keeps them by name.
   std::ranges::stable_sort(value.members, {}, &Member::place);
@@ -106,8 +105,8 @@ std::size_t step_letter(Finger& finger, bool multi_line) {
   const bool folds = multi_line && (kind == '\n' || kind == ' ' || kind == '\t' || kind == '\r');
   finger.steps(folds ? 1 : 2);
   if (!folds) return 1;
-  while (finger.more() && std::string_view(" \t\r\n").find(finger.source[finger.at]) !=
-                              std::string_view::npos) {
+  while (finger.more() &&
+         std::string_view(" \t\r\n").find(finger.source[finger.at]) != std::string_view::npos) {
     finger.step();
   }
   return 0;
@@ -173,8 +172,8 @@ std::expected<Document, Mistake> parse_document(std::string file, std::string so
     for (char& letter : message) {
       if (letter == '\n') letter = ' ';
     }
-    return std::unexpected(Mistake{
-        std::move(file), place_of(result.error().source().begin), "not TOML: " + message});
+    return std::unexpected(
+        Mistake{std::move(file), place_of(result.error().source().begin), "not TOML: " + message});
   }
   return Document{std::move(file), std::move(source), table_of(result.table(), 0)};
 }

@@ -53,29 +53,37 @@ bool define(Loading& loading, const Name& name, const Where& where) {
   const Where& first = place->second;
   const std::string what =
       name.name.empty() ? "[" + name.kind + "]" : fmt::format("{} `{}`", name.kind, name.name);
-  loading.mistake(where, fmt::format("{} is defined twice: first at {}:{}:{}", what, first.file,
-                                     first.place.line, first.place.column));
+  loading.mistake(where,
+                  fmt::format("{} is defined twice: first at {}:{}:{}",
+                              what,
+                              first.file,
+                              first.place.line,
+                              first.place.column));
   return false;
 }
 
 void read_kind(Loading& loading, const Document& document, const Member& member, const Kind& kind) {
   if (member.value.kind != Value::Kind::Table) {
-    loading.mistake({document.file, member.place},
-                    fmt::format("expected [{}.NAME] here, not {}", kind.key,
-                                name_of(member.value.kind)));
+    loading.mistake(
+        {document.file, member.place},
+        fmt::format("expected [{}.NAME] here, not {}", kind.key, name_of(member.value.kind)));
     return;
   }
   for (const Member& each : member.value.members) {
     const Where where{document.file, each.place};
     if (each.value.kind != Value::Kind::Table) {
-      loading.mistake(where, fmt::format("expected a table [{0}.NAME], not a value: is `{1}` a key "
-                                         "of a [{0}.NAME] that is missing above it?", kind.key,
-                                         each.key));
+      loading.mistake(where,
+                      fmt::format("expected a table [{0}.NAME], not a value: is `{1}` a key "
+                                  "of a [{0}.NAME] that is missing above it?",
+                                  kind.key,
+                                  each.key));
       continue;
     }
     if (!is_good_name(each.key)) {
-      loading.mistake(where, fmt::format("`{}` cannot be a name: 1 to 200 bytes, not beginning with "
-                                         "`-`, without `..` or control characters", each.key));
+      loading.mistake(where,
+                      fmt::format("`{}` cannot be a name: 1 to 200 bytes, not beginning with "
+                                  "`-`, without `..` or control characters",
+                                  each.key));
       continue;
     }
     if (!define(loading, {std::string(kind.meaning), each.key}, where)) continue;
@@ -94,8 +102,9 @@ void read_document(Loading& loading, const Document& document) {
     }
     const Where where{document.file, member.place};
     if (member.key != "events" && member.key != "notify") {
-      loading.mistake(where, fmt::format("unknown section `{}`{}", member.key,
-                                         hint(member.key, section_names())));
+      loading.mistake(
+          where,
+          fmt::format("unknown section `{}`{}", member.key, hint(member.key, section_names())));
       continue;
     }
     if (member.value.kind != Value::Kind::Table) {
@@ -232,7 +241,8 @@ std::optional<ShellComplaint> complaint_of(int exit_code, std::string_view stder
   if (mark == std::string_view::npos) return complaint;
   std::string_view rest = stderr_text.substr(mark + 5);
   const auto [end, error] = std::from_chars(rest.begin(), rest.end(), complaint.line);
-  if (error != std::errc{} || !std::string_view(end, rest.end()).starts_with(": ")) return complaint;
+  if (error != std::errc{} || !std::string_view(end, rest.end()).starts_with(": "))
+    return complaint;
   rest = std::string_view(end, rest.end()).substr(2);
   complaint.message = rest.substr(0, rest.find('\n'));
   return complaint;

@@ -1,6 +1,7 @@
 #include "runbook/load.h"
 
 #include "runbook/bash_testing.h"
+#include "runbook/document.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +12,8 @@
 
 namespace reeve::runbook {
 namespace {
+
+using namespace std::chrono_literals;
 
 const std::filesystem::path runbooks = REEVE_RUNBOOKS;
 
@@ -58,6 +61,121 @@ TEST(Load, EveryRightRunbookLoads) {
   for (const auto& entry : std::filesystem::directory_iterator(runbooks / "right")) {
     EXPECT_EQ(mistakes_in({{entry.path().filename().string(), contents_of(entry.path())}}), "");
   }
+}
+
+// ── Single promises ──
+
+Runbook good(const std::string& text) {
+  auto result = loaded({{"a.toml", text}});
+  if (result) return *std::move(result);
+  for (const Mistake& mistake : result.error()) ADD_FAILURE() << to_text(mistake);
+  return {};
+}
+
+TEST(Load, AnAliasSaysTheSameInOtherWords) {
+  EXPECT_EQ(good("[queue.q]\nmax_retries = 2\n").set.queues.find("q")->max_attempts, 3U);
+  EXPECT_EQ(*good("[lock.l]\nheartbeat = \"30s\"\ntimeout = \"5m\"\n").set.locks.find("l"),
+            (lock::Config{90s, 5min, false}));
+  EXPECT_EQ(*good("[semaphore.s]\nmax = 2\nheartbeat = \"1s\"\n").set.semaphores.find("s"),
+            (semaphore::Config{2, 3s}));
+  const std::string rest = "source = \"true\"\nresponse = \"escalate\"\n";
+  EXPECT_TRUE(good("[watcher.w]\n" + rest).monitors.contains("w"));
+  EXPECT_TRUE(good("[scanner.w]\n" + rest).monitors.contains("w"));
+  const Runbook task = good(
+      "[pipeline.p]\n[[pipeline.p.phase]]\nname = \"a\"\ntask = \"x\"\n"
+      "[agent.x]\ncommand = \"true\"\n");
+  EXPECT_EQ(task.set.pipelines.find("p")->phases[0].action,
+            (definition::Action{definition::RunAgent{"x"}}));
+}
+
+TEST(Load, RetryMayBeWrittenAsOnFail) {
+  const Runbook runbook = good(
+      "[pipeline.p]\n[[pipeline.p.phase]]\nname = \"a\"\nrun = \"true\"\n"
+      "on_fail = \"retry:2:30s\"\n");
+  EXPECT_EQ(runbook.set.pipelines.find("p")->phases[0].retry, (definition::Retry{2, 30s}));
+  EXPECT_EQ(runbook.set.pipelines.find("p")->phases[0].on_fail, std::nullopt);
+}
+
+TEST(Load, APhaseMayEndThePipeline) {
+  const Runbook runbook = good(
+      "[pipeline.p]\non_fail = \"b\"\n[[pipeline.p.phase]]\nname = \"a\"\nrun = \"true\"\n"
+      "next = \"end\"\n[[pipeline.p.phase]]\nname = \"b\"\nrun = \"true\"\n");
+  EXPECT_TRUE(runbook.set.pipelines.find("p")->phases[0].ends);
+  EXPECT_EQ(runbook.set.pipelines.find("p")->phases[0].next, "");
+}
+
+TEST(Load, DefaultsKeepTheOrderOfTheFile) {
+  const Runbook runbook = good(
+      "[pipeline.p]\ninputs = [\"a\", \"z\"]\ndefaults = { z = \"1\", a = \"{z}\" }\n"
+      "[[pipeline.p.phase]]\nname = \"x\"\nrun = \"true\"\n");
+  EXPECT_EQ(runbook.set.pipelines.find("p")->defaults, (definition::Map{{"z", "1"}, {"a", "{z}"}}));
+}
+
+TEST(Load, TheHashStandsForNamesBytesAndZones) {
+  const auto hash = [](const std::vector<File>& files, const ReadZone& zone = {}) {
+    return load(files, "/p", {{}, zone})->set.hash;
+  };
+  const File a{"a.toml", "[queue.a]\n"};
+  const File b{"b.toml", "[queue.b]\n"};
+  EXPECT_EQ(hash({a, b}), hash({b, a}));
+  EXPECT_EQ(hash({a}).size(), 32U);
+  EXPECT_NE(hash({a}), hash({{"a.toml", "[queue.a]\n\n"}}));
+  EXPECT_NE(hash({a}), hash({{"c.toml", "[queue.a]\n"}}));
+  const File cron{"c.toml", "[cron.c]\ninterval = \"1m\"\ntimezone = \"X\"\nrun = \"true\"\n"};
+  const auto zone_at = [](int hours) {
+    return [hours](const std::string& name) -> Result<time_zone::Zone> {
+      const time_zone::Seconds offset{hours * 3600};
+      return time_zone::Zone{name, offset, {}, {offset, {}}};
+    };
+  };
+  EXPECT_EQ(hash({cron}, zone_at(1)), hash({cron}, zone_at(1)));
+  EXPECT_NE(hash({cron}, zone_at(1)), hash({cron}, zone_at(2)));
+}
+
+TEST(Load, DeadLettersAreOfTheProjectUnlessTheyAreShared) {
+  const Runbook runbook =
+      good("[queue.a]\ndead_letter = \"b\"\n[queue.b]\ndead_letter = \"//all\"\n");
+  const definition::Set set = set_for(runbook, ProjectNo{7});
+  EXPECT_EQ(set.queues.find("a")->dead_letter, (QueueName{{7}, "b"}));
+  EXPECT_EQ(set.queues.find("b")->dead_letter, (QueueName{shared_project, "all"}));
+}
+
+TEST(Load, NothingIsFoundWhereNothingIs) {
+  EXPECT_EQ(discover("/nowhere"), std::vector<std::string>{});
+  const std::vector<std::string> paths = {"/nowhere/a.toml"};
+  const auto files = read_files(paths);
+  ASSERT_FALSE(files);
+  EXPECT_EQ(to_text(files.error()[0]),
+            "/nowhere/a.toml:1:1: cannot be read: No such file or directory");
+  EXPECT_TRUE(loaded({})->defined.empty());
+}
+
+TEST(Load, APlaceInATextIsFoundThroughEscapesAndLines) {
+  const std::string source =
+      "a = \"\\u00e4\\t{x}\"\n"
+      "b = \"\"\"\nä\n  {x}\"\"\"\n"
+      "c = '''{x}'''\n"
+      "d = \"\"\"a \\\n   {x}\"\"\"\n";
+  const auto document = parse_document("f", source);
+  ASSERT_TRUE(document);
+  const auto place = [&](const char* key) {
+    const Value& value = *find(document->root, key);
+    return document->place_in(value, value.text.find('{'));
+  };
+  EXPECT_EQ(place("a"), (Place{1, 14}));
+  EXPECT_EQ(place("b"), (Place{4, 3}));
+  EXPECT_EQ(place("c"), (Place{5, 8}));
+  EXPECT_EQ(place("d"), (Place{7, 4}));
+}
+
+TEST(Load, TheNearestNameIsTheOneThatTakesTheFewestChanges) {
+  const std::vector<std::string> names = {"queue", "pipeline", "visibility_timeout"};
+  EXPECT_EQ(nearest("quue", names), "queue");
+  EXPECT_EQ(nearest("euque", names), "");
+  EXPECT_EQ(nearest("qeuue", names), "queue");
+  EXPECT_EQ(nearest("visibility", names), "visibility_timeout");
+  EXPECT_EQ(nearest("x", names), "");
+  EXPECT_EQ(hint("x", names), "; expected one of queue, pipeline and visibility_timeout");
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 #include <cstddef>
+#include <utility>
 
 namespace reeve::runbook {
 namespace {

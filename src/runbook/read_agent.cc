@@ -51,8 +51,9 @@ void read_response(Section& section, std::string_view key, definition::Response&
 void read_environment(Section& section, definition::Map& env, std::vector<Asked>& asked) {
   for (const auto& [member, text] : section.map({"env"})) {
     if (member->key.empty() || member->key.find_first_of("=\0") != std::string::npos) {
-      section.mistake(section.where_of(member->place),
-                      fmt::format("`{}` cannot be the name of an environment variable", member->key));
+      section.mistake(
+          section.where_of(member->place),
+          fmt::format("`{}` cannot be the name of an environment variable", member->key));
     }
     if (member->value.kind == Value::Kind::Text) section.ask(member->value, asked);
     env.emplace_back(member->key, text);
@@ -67,8 +68,8 @@ void read_agent(Section& section, const std::string& name) {
   definition::Agent agent;
   constexpr std::array<std::string_view, 5> kinds = {
       "claude", "codex", "gemini", "opencode", "generic"};
-  if (const auto kind = section.choice(
-          {"kind"}, {"claude", "codex", "gemini", "opencode", "generic"})) {
+  if (const auto kind =
+          section.choice({"kind"}, {"claude", "codex", "gemini", "opencode", "generic"})) {
     agent.kind = kinds.at(*kind);
   }
   agent.command = section.shell({"command"}, asked);
@@ -145,9 +146,11 @@ definition::Approach read_attempt(Section& section, std::vector<Asked>& asked) {
   const int actions = (section.has("merge") ? 1 : 0) + (section.has("run") ? 1 : 0) +
                       (section.has("agent") ? 1 : 0);
   if (actions != 1) {
-    section.mistake(section.where(), fmt::format("{} needs exactly one of `merge`, `run` and "
-                                                 "`agent`, and has {}", section.label(),
-                                                 actions == 0 ? "none" : "several"));
+    section.mistake(section.where(),
+                    fmt::format("{} needs exactly one of `merge`, `run` and "
+                                "`agent`, and has {}",
+                                section.label(),
+                                actions == 0 ? "none" : "several"));
   }
   const std::string run = section.shell({"run"}, asked);
   if (section.has("run")) approach.action = definition::RunShell{run};
@@ -175,9 +178,11 @@ definition::Approach read_attempt(Section& section, std::vector<Asked>& asked) {
   approach.rollback = section.shell({"rollback"}, asked);
   for (const Value* text : section.texts({"fallback_on"})) {
     if (!pattern::is_valid(text->text)) {
-      section.expected(*text, "fallback_on",
+      section.expected(*text,
+                       "fallback_on",
                        fmt::format("a part of the message, `any`, `timeout`, or a regular "
-                                   "expression between slashes that works, not `{}`", text->text));
+                                   "expression between slashes that works, not `{}`",
+                                   text->text));
     }
     approach.fallback_on.push_back(text->text);
   }
@@ -200,7 +205,8 @@ void read_strategy(Section& section, const std::string& name) {
     const std::string& called = strategy.approaches.back().name;
     const auto same = std::ranges::count(strategy.approaches, called, &definition::Approach::name);
     if (same > 1 && !called.empty()) {
-      section.mistake(where, fmt::format("{} has two attempts called `{}`", section.label(), called));
+      section.mistake(where,
+                      fmt::format("{} has two attempts called `{}`", section.label(), called));
     }
   }
   if (!section.has("attempt")) {
@@ -253,13 +259,14 @@ void read_monitor(Section& section, const std::string& name) {
       monitor.response.push_back({said->first, said->second});
       section.refer(*text, "reaction", said->first);
     } else {
-      section.expected(*text, "response",
+      section.expected(*text,
+                       "response",
                        fmt::format("the name of an action, or NAME:TIMES, not `{}`", text->text));
     }
   }
   if (section.has("run") == section.has("response")) {
-    section.mistake(section.where(), fmt::format("{} needs exactly one of `response` and `run`",
-                                                 section.label()));
+    section.mistake(section.where(),
+                    fmt::format("{} needs exactly one of `response` and `run`", section.label()));
   }
   section.loading().runbook.monitors.emplace(name, std::move(monitor));
 }

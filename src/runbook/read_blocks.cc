@@ -66,7 +66,8 @@ void read_queue(Section& section, const std::string& name) {
     if (config.backoff_max < config.backoff_first) {
       section.mistake(backoff->where(),
                       fmt::format("`backoff` in {}: `max` is shorter than `first`, which is {}",
-                                  section.label(), format_duration(config.backoff_first)));
+                                  section.label(),
+                                  format_duration(config.backoff_first)));
     }
     backoff->finish();
   }
@@ -174,7 +175,8 @@ void read_cron_run(Section& section, cron::Definition& definition) {
   std::vector<Asked> asked;
   const Value* run = section.find({"run"});
   if (!run) {
-    section.missing("run", "what it does: { pipeline = \"...\" }, { monitors = [...] } or a command");
+    section.missing("run",
+                    "what it does: { pipeline = \"...\" }, { monitors = [...] } or a command");
     return;
   }
   if (run->kind == Value::Kind::Text) {

@@ -25,8 +25,9 @@ void read_spec(Section& section, Command& command) {
 void read_command_run(Section& section, Command& command, std::vector<Asked>& asked) {
   const Value* run = section.find({"run"});
   if (!run) {
-    section.missing("run", "what it does: { pipeline = \"...\" }, { queue = \"...\" }, "
-                           "{ agent = \"...\" } or a command");
+    section.missing("run",
+                    "what it does: { pipeline = \"...\" }, { queue = \"...\" }, "
+                    "{ agent = \"...\" } or a command");
     return;
   }
   if (run->kind == Value::Kind::Text) {
@@ -47,8 +48,10 @@ void read_command_run(Section& section, Command& command, std::vector<Asked>& as
   }
   inner->finish();
   if (found != 1) {
-    inner->mistake(inner->where(), fmt::format("`run` in {} needs exactly one of `pipeline`, "
-                                               "`queue` and `agent`", section.label()));
+    inner->mistake(inner->where(),
+                   fmt::format("`run` in {} needs exactly one of `pipeline`, "
+                               "`queue` and `agent`",
+                               section.label()));
     return;
   }
   if (inner->has("pipeline")) command.run = std::move(start);
@@ -66,8 +69,10 @@ void read_command(Section& section, const std::string& name) {
   for (const auto& [member, text] : section.map({"defaults"})) {
     if (std::ranges::find(known, member->key) == known.end()) {
       section.mistake(section.where_of(member->place),
-                      fmt::format("`defaults` in {}: `{}` is no argument{}", section.label(),
-                                  member->key, hint(member->key, known)));
+                      fmt::format("`defaults` in {}: `{}` is no argument{}",
+                                  section.label(),
+                                  member->key,
+                                  hint(member->key, known)));
     }
     command.defaults.emplace_back(member->key, text);
   }
@@ -91,7 +96,8 @@ void read_events(Section& section) {
     if (!is_pattern(member.key)) {
       section.mistake(section.where_of(member.place),
                       fmt::format("`{}` in {}: expected the pattern of an event such as "
-                                  "\"pipeline:complete\" or \"ci:*:green\"", member.key,
+                                  "\"pipeline:complete\" or \"ci:*:green\"",
+                                  member.key,
                                   section.label()));
       continue;
     }
@@ -116,7 +122,8 @@ void read_notify(Section& section) {
   notifications.command = section.shell({"command"}, asked);
   for (const Asked& each : asked) {
     section.mistake(each.where,
-                    unknown_name(each, {}, section.label()) + ": a notification gets its event as JSON on stdin");
+                    unknown_name(each, {}, section.label()) +
+                        ": a notification gets its event as JSON on stdin");
   }
   const auto desktop = section.yes_or_no({"desktop"});
   loading.runbook.desktop = desktop.value_or(!section.has("command"));

@@ -15,7 +15,7 @@ using definition::Pipeline;
 
 // What the single phase needs beside its value, until all of them are there.
 struct PhaseNotes {
-  Where where;                      // of its name
+  Where where;  // of its name
   std::optional<Where> next;
   std::optional<Where> on_fail;
   std::vector<Asked> asked;
@@ -69,7 +69,8 @@ void read_children(Section& section, Phase& phase, PhaseNotes& notes) {
   } else if (section.has("pipeline")) {
     phase.action = definition::RunPipeline{pipeline, inputs};
   } else if (section.has("parallel")) {
-    if (several.empty()) section.expected(*section.find({"parallel"}), "parallel", "some pipelines");
+    if (several.empty())
+      section.expected(*section.find({"parallel"}), "parallel", "some pipelines");
     phase.action = definition::RunParallel{names_of(several), join};
   }
   const auto only_with = [&](std::string_view key, bool fits, std::string_view other) {
@@ -93,11 +94,14 @@ void read_action_of(Section& section, Phase& phase, PhaseNotes& notes) {
   if (found.empty() && !section.has("for_each")) {
     section.mistake(section.where(),
                     fmt::format("{} does nothing: it needs one of `run`, `agent`, `strategy`, "
-                                "`pipeline` and `parallel`", section.label()));
+                                "`pipeline` and `parallel`",
+                                section.label()));
   } else if (found.size() > 1 && !both_names) {
     section.mistake(section.where_of(*section.find({found[1]})),
                     fmt::format("{} has both `{}` and `{}`: a phase does exactly one thing",
-                                section.label(), found[0], found[1]));
+                                section.label(),
+                                found[0],
+                                found[1]));
   }
   if (section.has("run")) phase.action = definition::RunShell{run};
   if (section.has("agent") || section.has("task")) phase.action = definition::RunAgent{agent};
@@ -199,7 +203,8 @@ Phase read_phase(Section& section, PhaseNotes& notes) {
     notes.where = section.where_of(*section.find({"name"}));
     if (*name == "escalate" || *name == "fail" || *name == "end" || name->starts_with("retry:") ||
         name->empty() || name->find('\n') != std::string::npos) {
-      section.expected(*section.find({"name"}), "name",
+      section.expected(*section.find({"name"}),
+                       "name",
                        fmt::format("another name than `{}`, which means something else", *name));
     }
   } else if (!section.has("name")) {
@@ -254,9 +259,11 @@ class PipelineReader {
   void read_inputs() {
     for (const Value* input : section_.texts({"inputs"})) {
       if (!is_placeholder_name(input->text)) {
-        section_.expected(*input, "inputs", fmt::format(
-            "names that can be placeholders (a small letter, then letters, digits and _), not `{}`",
-            input->text));
+        section_.expected(*input,
+                          "inputs",
+                          fmt::format("names that can be placeholders (a small letter, then "
+                                      "letters, digits and _), not `{}`",
+                                      input->text));
       }
       if (std::ranges::find(pipeline_.inputs, input->text) != pipeline_.inputs.end()) {
         section_.expected(*input, "inputs", fmt::format("`{}` only once", input->text));
@@ -266,8 +273,10 @@ class PipelineReader {
     for (const auto& [member, text] : section_.map({"defaults"})) {
       if (std::ranges::find(pipeline_.inputs, member->key) == pipeline_.inputs.end()) {
         section_.mistake(section_.where_of(member->place),
-                         fmt::format("`defaults` in {}: `{}` is no input{}", section_.label(),
-                                     member->key, hint(member->key, pipeline_.inputs)));
+                         fmt::format("`defaults` in {}: `{}` is no input{}",
+                                     section_.label(),
+                                     member->key,
+                                     hint(member->key, pipeline_.inputs)));
       }
       defaults_.push_back({member->key, {}});
       if (member->value.kind == Value::Kind::Text) {
@@ -310,7 +319,8 @@ class PipelineReader {
       const Value& value = *section_.find({"on_fail"});
       pipeline_.on_fail = on_fail_of(*text);
       if (text->starts_with("retry:")) {
-        section_.expected(value, "on_fail", "escalate, fail or a phase; `retry` belongs to a phase");
+        section_.expected(
+            value, "on_fail", "escalate, fail or a phase; `retry` belongs to a phase");
       } else if (std::holds_alternative<definition::GoTo>(pipeline_.on_fail)) {
         check_target(*text, section_.where_of(value), "on_fail");
       }
@@ -323,10 +333,11 @@ class PipelineReader {
       section_.ask(*text, after_);
       pipeline_.after.push_back(text->text);
     }
-    for (auto [key, names] : {std::pair{"pass_env", &pipeline_.pass_env},
-                              std::pair{"secret", &pipeline_.secret}}) {
+    for (auto [key, names] :
+         {std::pair{"pass_env", &pipeline_.pass_env}, std::pair{"secret", &pipeline_.secret}}) {
       for (const Value* text : section_.texts({key})) {
-        const bool bad = text->text.empty() || text->text.find_first_of("= \t\n") != std::string::npos;
+        const bool bad =
+            text->text.empty() || text->text.find_first_of("= \t\n") != std::string::npos;
         if (bad) section_.expected(*text, key, "the name of an environment variable");
         names->push_back(text->text);
       }
@@ -338,8 +349,12 @@ class PipelineReader {
     std::vector<std::string> valid = phase_names();
     if (key == "on_fail") valid.insert(valid.end(), {"escalate", "fail"});
     if (key == "next") valid.emplace_back("end");
-    section_.mistake(where, fmt::format("`{}` in {}: there is no phase `{}`{}", key,
-                                        section_.label(), phase, hint(phase, valid)));
+    section_.mistake(where,
+                     fmt::format("`{}` in {}: there is no phase `{}`{}",
+                                 key,
+                                 section_.label(),
+                                 phase,
+                                 hint(phase, valid)));
   }
 
   void check_phases() {
@@ -347,16 +362,20 @@ class PipelineReader {
       const Phase& phase = pipeline_.phases[i];
       const PhaseNotes& notes = notes_[i];
       if (phase_named(phase.name) != &phase && !phase.name.empty()) {
-        section_.mistake(notes.where, fmt::format("{} has two phases called `{}`",
-                                                  section_.label(), phase.name));
+        section_.mistake(
+            notes.where,
+            fmt::format("{} has two phases called `{}`", section_.label(), phase.name));
       }
       if (std::ranges::find(pipeline_.inputs, phase.name) != pipeline_.inputs.end()) {
         section_.mistake(notes.where,
                          fmt::format("`{0}` is an input and a phase of {1}: {{{0}}} could mean "
-                                     "either", phase.name, section_.label()));
+                                     "either",
+                                     phase.name,
+                                     section_.label()));
       }
       if (notes.next && !phase.next.empty()) check_target(phase.next, *notes.next, "next");
-      if (const auto* to = phase.on_fail ? std::get_if<definition::GoTo>(&*phase.on_fail) : nullptr) {
+      if (const auto* to =
+              phase.on_fail ? std::get_if<definition::GoTo>(&*phase.on_fail) : nullptr) {
         check_target(to->phase, *notes.on_fail, "on_fail");
       }
     }
@@ -384,7 +403,8 @@ class PipelineReader {
       known.push_back(name + ".*");
     };
     const auto has_default = [&](const std::string& name) {
-      return std::ranges::find(defaults_, name, &std::pair<std::string, std::vector<Asked>>::first) !=
+      return std::ranges::find(
+                 defaults_, name, &std::pair<std::string, std::vector<Asked>>::first) !=
              defaults_.end();
     };
     for (const std::string& name : pipeline_.inputs) {

@@ -47,7 +47,9 @@ const Value* Section::find(Keys keys) {
     if (found) {
       mistake(where_of(member.place),
               fmt::format("`{}` and `{}` say the same in {}: keep one of them",
-                          found->key, member.key, label_));
+                          found->key,
+                          member.key,
+                          label_));
     } else {
       found = &member;
     }
@@ -55,9 +57,7 @@ const Value* Section::find(Keys keys) {
   return found ? &found->value : nullptr;
 }
 
-bool Section::has(std::string_view key) const {
-  return runbook::find(table_, key) != nullptr;
-}
+bool Section::has(std::string_view key) const { return runbook::find(table_, key) != nullptr; }
 
 void Section::finish() const {
   for (const Member& member : table_.members) {
@@ -102,12 +102,13 @@ std::optional<Duration> Section::duration(Keys keys, Duration least) {
   }
   const Result<Duration> duration = parse_duration(value->text);
   if (!duration) {
-    mistake(where_of(*value), fmt::format("`{}` in {}: {}", *keys.begin(), label_,
-                                          duration.error().message));
+    mistake(where_of(*value),
+            fmt::format("`{}` in {}: {}", *keys.begin(), label_, duration.error().message));
     return std::nullopt;
   }
   if (*duration < least) {
-    expected(*value, *keys.begin(), fmt::format("a duration of at least {}", format_duration(least)));
+    expected(
+        *value, *keys.begin(), fmt::format("a duration of at least {}", format_duration(least)));
     return std::nullopt;
   }
   return *duration;
@@ -117,8 +118,8 @@ std::optional<std::uint32_t> Section::number(Keys keys, std::uint32_t least) {
   const Value* value = find(keys);
   if (!value) return std::nullopt;
   constexpr std::int64_t most = std::numeric_limits<std::int32_t>::max();
-  const bool fits = value->kind == Value::Kind::Integer && value->integer >= least &&
-                    value->integer <= most;
+  const bool fits =
+      value->kind == Value::Kind::Integer && value->integer >= least && value->integer <= most;
   if (!fits) {
     expected(*value, *keys.begin(), fmt::format("a whole number of at least {}", least));
     return std::nullopt;
@@ -185,8 +186,11 @@ std::optional<std::size_t> Section::choice(Keys keys,
   const std::vector<std::string> valid(words.begin(), words.end());
   const std::string near = nearest(*word, valid);
   mistake(where_of(*find(keys)),
-          fmt::format("`{}` in {}: expected {}, not `{}`{}", *keys.begin(), label_,
-                      fmt::join(words, " | "), *word,
+          fmt::format("`{}` in {}: expected {}, not `{}`{}",
+                      *keys.begin(),
+                      label_,
+                      fmt::join(words, " | "),
+                      *word,
                       near.empty() ? "" : "; did you mean `" + near + "`?"));
   return std::nullopt;
 }
@@ -205,10 +209,10 @@ std::vector<Section> Section::sections(std::string_view key) {
   const Value* value = find({key});
   if (!value) return {};
   std::vector<Section> result;
-  const bool is_list = value->kind == Value::Kind::List &&
-                       std::ranges::all_of(value->items, [](const Value& item) {
-                         return item.kind == Value::Kind::Table;
-                       });
+  const bool is_list =
+      value->kind == Value::Kind::List && std::ranges::all_of(value->items, [](const Value& item) {
+        return item.kind == Value::Kind::Table;
+      });
   if (!is_list) {
     const std::string inner = label_.size() > 2 ? label_.substr(1, label_.size() - 2) : label_;
     expected(*value, key, fmt::format("tables written as [[{}.{}]]", inner, key));
@@ -217,7 +221,9 @@ std::vector<Section> Section::sections(std::string_view key) {
   for (const Value& item : value->items) {
     const Value* name = runbook::find(item, "name");
     const bool named = name && name->kind == Value::Kind::Text;
-    result.emplace_back(loading_, document_, item,
+    result.emplace_back(loading_,
+                        document_,
+                        item,
                         fmt::format("{} {}{}", label_, key, named ? " " + name->text : ""));
   }
   return result;
@@ -243,16 +249,15 @@ std::string Section::shell_of(const Value& value, std::string_view key, std::vec
   ShellText shell = shell_text(value.text);
   for (const Hole& hole : shell.holes) asked.push_back({hole.name, where_in(value, hole.offset)});
   for (const ShellMistake& each : shell.mistakes) {
-    mistake(where_in(value, each.offset),
-            fmt::format("`{}` in {}: {}", key, label_, each.message));
+    mistake(where_in(value, each.offset), fmt::format("`{}` in {}: {}", key, label_, each.message));
   }
   if (!shell.mistakes.empty()) return "";
   if (loading_.outside->check_shell) {
     if (const auto complaint = loading_.outside->check_shell(shell.program)) {
       const std::size_t offset = offset_of_line(value.text, complaint->line);
-      mistake(where_in(value, offset),
-              fmt::format("`{}` in {}: bash cannot read this: {}", key, label_,
-                          complaint->message));
+      mistake(
+          where_in(value, offset),
+          fmt::format("`{}` in {}: bash cannot read this: {}", key, label_, complaint->message));
       return "";
     }
   }
@@ -289,7 +294,8 @@ std::vector<std::string> Section::patterns(Keys keys, std::vector<Asked>& asked)
     const auto example = interpolate(value->text, stand_ins);
     const std::string* filled_in = std::get_if<std::string>(&example);
     if (!filled_in || !is_pattern(*filled_in)) {
-      expected(*value, *keys.begin(),
+      expected(*value,
+               *keys.begin(),
                "the pattern of an event such as \"pipeline:complete\" or \"ci:*:green\"");
       continue;
     }

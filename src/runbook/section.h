@@ -47,7 +47,7 @@ struct Loading {
   std::map<Name, Where> dead_letters = {};        // where a queue names its own
   std::vector<PipelineNotes> pipelines = {};
   std::vector<std::pair<definition::SlotUse, Where>> slots = {};  // with a weight
-  bool whole = true;  // every file could be read
+  bool whole = true;                                              // every file could be read
 
   void mistake(const Where& where, std::string message) {
     mistakes.push_back({where.file, where.place, std::move(message)});

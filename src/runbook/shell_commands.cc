@@ -31,9 +31,7 @@ void Scanner::run() {
 
 void Scanner::commands(Until until) {
   List list;
-  const auto in_pattern = [&] {
-    return !list.cases.empty() && list.cases.back() == Case::Pattern;
-  };
+  const auto in_pattern = [&] { return !list.cases.empty() && list.cases.back() == Case::Pattern; };
   while (more()) {
     const char letter = here();
     if (letter == ' ' || letter == '\t') {
@@ -94,8 +92,9 @@ void Scanner::commands(Until until) {
       redirection(list);
     } else {
       const bool may_assign =
-          list.command.at_start || is_one_of(list.command.name, {"declare", "typeset", "local",
-                                                                 "export", "readonly", "alias"});
+          list.command.at_start ||
+          is_one_of(list.command.name,
+                    {"declare", "typeset", "local", "export", "readonly", "alias"});
       const std::size_t before = at_;
       const Word next = word(may_assign && !list.target);
       if (at_ == before) ++at_;
@@ -174,9 +173,10 @@ void Scanner::read_here_documents(List& list) {
         if (here() == '{' && take_hole(Quotes::HereDocument)) {
           if (holes.size() == before) continue;
           mistake(holes.back().offset,
-                  "{" + holes.back().name + "} stands in a here-document whose end mark is "
-                  "quoted: nothing is filled in there; write <<" + document.delimiter +
-                  " without quotes");
+                  "{" + holes.back().name +
+                      "} stands in a here-document whose end mark is "
+                      "quoted: nothing is filled in there; write <<" +
+                      document.delimiter + " without quotes");
         } else {
           ++at_;
         }
@@ -243,8 +243,9 @@ void Scanner::handle(List& list, const Word& word) {
 bool Scanner::keyword(List& list, const Word& word) {
   if (!word.plain || list.command.after_prefix) return false;
   const std::string& text = word.literal;
-  if (is_one_of(text, {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time",
-                       "coproc"})) {
+  if (is_one_of(
+          text,
+          {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})) {
     return true;
   }
   if (is_one_of(text, {"fi", "done", "}"})) {

@@ -24,8 +24,17 @@ bool runs_its_value(std::string_view name) {
 
 // An assignment to these is calculated.
 bool is_number(std::string_view name) {
-  return is_one_of(name, {"RANDOM", "SRANDOM", "SECONDS", "OPTIND", "LINENO", "HISTCMD",
-                          "EPOCHSECONDS", "BASHPID", "COLUMNS", "LINES"});
+  return is_one_of(name,
+                   {"RANDOM",
+                    "SRANDOM",
+                    "SECONDS",
+                    "OPTIND",
+                    "LINENO",
+                    "HISTCMD",
+                    "EPOCHSECONDS",
+                    "BASHPID",
+                    "COLUMNS",
+                    "LINES"});
 }
 
 }  // namespace
@@ -57,8 +66,9 @@ void Scanner::judge(const Command& command) {
     const Word& word = command.words[i];
     if (!word.has_holes()) continue;
     const std::string before = i > 0 ? command.words[i - 1].literal : "";
-    if (is_one_of(name, {"eval", "trap", "alias", "bind", "complete", "compgen", "fc", "enable",
-                         "jobs"})) {
+    if (is_one_of(
+            name,
+            {"eval", "trap", "alias", "bind", "complete", "compgen", "fc", "enable", "jobs"})) {
       refuse(word, "after `" + name + "`: bash would run what it says");
     } else if (name == "let") {
       need_integer(word);

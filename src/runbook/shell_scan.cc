@@ -91,8 +91,8 @@ void Scanner::take_backslash(Quotes quotes) {
   const auto braces = next < end_ ? braces_at(text_.substr(0, end_), next) : std::nullopt;
   if (braces && next >= left_alone_until_) {
     mistake(at_,
-            "a backslash before {" + std::string(braces->name) +
-                "} cannot be kept: write {{" + std::string(braces->name) +
+            "a backslash before {" + std::string(braces->name) + "} cannot be kept: write {{" +
+                std::string(braces->name) +
                 "}} for the text itself, or put the backslash in quotes of its own");
   }
   at_ = std::min(end_, at_ + 2);
@@ -412,7 +412,8 @@ Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
       }
     }
     if (first) {
-      word.hole_first = holes.size() > word.holes_from && holes[word.holes_from].offset <= before + 1;
+      word.hole_first =
+          holes.size() > word.holes_from && holes[word.holes_from].offset <= before + 1;
       word.hole_only = word.hole_first;
     } else {
       word.hole_only = false;

@@ -17,10 +17,10 @@ namespace reeve::runbook::shell {
 struct Word {
   std::size_t begin = 0;
   std::size_t end = 0;
-  std::string literal = {};   // without its quotes; what is not literal is left out
-  bool plain = true;          // nothing in it is quoted or expanded
-  bool hole_first = false;    // begins with a placeholder
-  bool hole_only = false;     // is one
+  std::string literal = {};    // without its quotes; what is not literal is left out
+  bool plain = true;           // nothing in it is quoted or expanded
+  bool hole_first = false;     // begins with a placeholder
+  bool hole_only = false;      // is one
   std::size_t holes_from = 0;  // its placeholders: indices into Scanner::holes
   std::size_t holes_to = 0;
   std::optional<std::string> assigns = {};  // NAME of NAME=..., NAME+=..., NAME[...]=...

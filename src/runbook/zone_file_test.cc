@@ -29,8 +29,14 @@ TEST(ZoneFile, ARuleIsReadAsPosixWritesIt) {
   EXPECT_EQ(*parse_rule("<+0330>-3:30"), (Rule{3h + 30min, std::nullopt}));
   EXPECT_EQ(*parse_rule("<-02>2<-01>,M3.5.0/-1,M10.5.0/0"),
             (Rule{-2h, Daylight{-1h, Change{3, 5, 0, -1h}, Change{10, 5, 0, 0h}}}));
-  for (const char* text : {"", "C", "CET", "CET-1CEST", "CET-1CEST,M13.5.0,M10.5.0", "CET-1x",
-                           "CET-1CEST,J60,J300", "CET-1CEST,M3.5.0,M10.5.0/3 "}) {
+  for (const char* text : {"",
+                           "C",
+                           "CET",
+                           "CET-1CEST",
+                           "CET-1CEST,M13.5.0,M10.5.0",
+                           "CET-1x",
+                           "CET-1CEST,J60,J300",
+                           "CET-1CEST,M3.5.0,M10.5.0/3 "}) {
     EXPECT_FALSE(parse_rule(text)) << text;
   }
 }

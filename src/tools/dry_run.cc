@@ -1,0 +1,340 @@
+#include "tools/dry_run.h"
+
+#include "base/match.h"
+#include "core/interpolate.h"
+#include "tools/json.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reeve::tools {
+namespace {
+
+using definition::Phase;
+using runbook::Values;
+
+bool is_simple(std::string_view value) {
+  return !value.empty() && std::ranges::all_of(value, [](char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') ||
+           std::string_view("_./:@%+=,-<>").find(letter) != std::string_view::npos;
+  });
+}
+
+std::string quoted(const std::string& value) {
+  if (is_simple(value)) return value;
+  std::string text = "'";
+  for (const char letter : value) text += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return text + "'";
+}
+
+// Tells what a runbook's texts say for given values.
+class Teller {
+ public:
+  Teller(const runbook::Runbook& runbook, Variables known)
+      : runbook_(runbook), known_(std::move(known)) {}
+
+  std::string fill(const std::string& text) const {
+    Variables all = known_;
+    for (const std::string& name : placeholders_in(text)) all.emplace_back(name, "<" + name + ">");
+    const auto filled = interpolate(text, all);
+    const std::string* result = std::get_if<std::string>(&filled);
+    return result ? *result : text;
+  }
+
+  // As it was written, the values in it as a shell would have to see them.
+  std::string shell(const std::string& program) const {
+    const auto written = runbook_.written.find(program);
+    const std::string& text = written == runbook_.written.end() ? program : written->second;
+    Variables all;
+    for (const auto& [name, value] : known_) all.emplace_back(name, quoted(value));
+    for (const std::string& name : placeholders_in(text)) all.emplace_back(name, "<" + name + ">");
+    const auto filled = interpolate(text, all);
+    const std::string* result = std::get_if<std::string>(&filled);
+    return result ? *result : text;
+  }
+
+  void know(const std::string& name, std::string value) {
+    const auto found = std::ranges::find(known_, name, &Variables::value_type::first);
+    if (found == known_.end()) {
+      known_.emplace_back(name, std::move(value));
+    } else {
+      found->second = std::move(value);
+    }
+  }
+
+  void agent(std::vector<DryRun::Line>& lines, const std::string& name) const {
+    const definition::Agent* agent = runbook_.set.agents.find(name);
+    if (!agent) return;
+    lines.push_back({"agent",
+                     fmt::format("{} ({}, {}): {}",
+                                 name,
+                                 agent->kind,
+                                 agent->session ? "in a session" : "run to completion",
+                                 shell(agent->command))});
+    if (!agent->prompt.empty()) lines.push_back({"prompt", fill(agent->prompt)});
+    if (!agent->prompt_file.empty()) lines.push_back({"prompt_file", fill(agent->prompt_file)});
+    if (!agent->cwd.empty()) lines.push_back({"cwd", fill(agent->cwd)});
+    for (const auto& [key, value] : agent->env) lines.push_back({"env", key + "=" + fill(value)});
+  }
+
+  void strategy(std::vector<DryRun::Line>& lines, const std::string& name) const {
+    const definition::Strategy* strategy = runbook_.set.strategies.find(name);
+    if (!strategy) return;
+    lines.push_back({"strategy", name});
+    if (!strategy->checkpoint.empty()) {
+      lines.push_back({"checkpoint", shell(strategy->checkpoint)});
+    }
+    for (const definition::Approach& approach : strategy->approaches) {
+      match(
+          approach.action,
+          [&](const definition::RunShell& run) {
+            lines.push_back({"attempt", approach.name + ": " + shell(run.text)});
+          },
+          [&](const definition::RunMerge& merge) {
+            lines.push_back({"attempt",
+                             fmt::format("{}: merge {} into {}",
+                                         approach.name,
+                                         fill(merge.branch.empty() ? "{branch}" : merge.branch),
+                                         fill(merge.into))});
+          },
+          [&](const definition::RunAgent& run) {
+            lines.push_back({"attempt", approach.name + ": agent " + run.agent});
+            agent(lines, run.agent);
+          });
+      if (!approach.rollback.empty()) lines.push_back({"rollback", shell(approach.rollback)});
+    }
+  }
+
+  void guards(std::vector<DryRun::Line>& lines,
+              const std::string& what,
+              const std::vector<std::string>& names) const {
+    for (const std::string& name : names) {
+      const definition::Guard* guard = runbook_.set.guards.find(name);
+      if (guard) lines.push_back({what, name + ": " + shell(guard->condition)});
+    }
+  }
+
+ private:
+  const runbook::Runbook& runbook_;
+  Variables known_;
+};
+
+std::string text_of(const definition::OnFail& on_fail) {
+  return match(
+      on_fail,
+      [](const definition::AskSomebody&) { return std::string("escalate"); },
+      [](const definition::Fail&) { return std::string("fail"); },
+      [](const definition::GoTo& to) { return "phase " + to.phase; });
+}
+
+void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line>& lines) {
+  match(
+      phase.action,
+      [&](const definition::RunShell& run) {
+        lines.push_back({phase.strict ? "run strict" : "run", tell.shell(run.text)});
+      },
+      [&](const definition::RunAgent& run) { tell.agent(lines, run.agent); },
+      [&](const definition::RunStrategy& run) { tell.strategy(lines, run.strategy); },
+      [&](const definition::RunPipeline& run) {
+        lines.push_back({"pipeline", run.pipeline});
+        for (const auto& [key, value] : run.inputs) {
+          lines.push_back({"input", key + "=" + tell.fill(value)});
+        }
+      },
+      [&](const definition::RunParallel& run) {
+        lines.push_back({"parallel", fmt::format("{}", fmt::join(run.pipelines, ", "))});
+      },
+      [&](const definition::RunForEach& run) {
+        lines.push_back(
+            {"for_each",
+             fmt::format(
+                 "{}: pipeline {}, {} at a time", tell.fill(run.values), run.pipeline, run.max)});
+      });
+}
+
+DryRun::Step step_of(Teller tell, const definition::Pipeline& pipeline, const Phase& phase) {
+  tell.know("phase", phase.name);
+  DryRun::Step step{phase.name, {}};
+  std::vector<DryRun::Line>& lines = step.lines;
+  tell.guards(lines, "pre", phase.pre);
+  for (const std::string& lock : phase.locks) lines.push_back({"lock", lock});
+  for (const definition::SlotUse& slot : phase.slots) {
+    lines.push_back({"semaphore", fmt::format("{}, weight {}", slot.name, slot.weight)});
+  }
+  add_action(tell, phase, lines);
+  if (!phase.cwd.empty()) lines.push_back({"cwd", tell.fill(phase.cwd)});
+  for (const auto& [key, value] : phase.env) lines.push_back({"env", key + "=" + tell.fill(value)});
+  if (phase.timeout) lines.push_back({"timeout", format_duration(*phase.timeout)});
+  tell.guards(lines, "post", phase.post);
+  if (phase.retry.max > 0) {
+    lines.push_back(
+        {"retry",
+         fmt::format("{} times, after {}", phase.retry.max, format_duration(phase.retry.delay))});
+  }
+  lines.push_back({"on_fail", text_of(phase.on_fail.value_or(pipeline.on_fail))});
+  const bool last = &phase == &pipeline.phases.back();
+  std::string next = phase.next;
+  if (next.empty()) next = phase.ends || last ? "done" : (&phase + 1)->name;
+  lines.push_back({"next", next});
+  return step;
+}
+
+Variables known_of(const Values& values, const std::string& name, const std::string& project) {
+  Variables known = values;
+  known.emplace_back("name", name);
+  known.emplace_back("project", project);
+  return known;
+}
+
+DryRun of_pipeline(const runbook::Runbook& runbook,
+                   const std::string& command,
+                   const runbook::StartPipeline& start,
+                   const Values& values,
+                   const std::string& project) {
+  DryRun run;
+  run.summary = fmt::format("{} would start pipeline {}", command, start.pipeline);
+  const definition::Pipeline* pipeline = runbook.set.pipelines.find(start.pipeline);
+  if (!pipeline) return run;
+  const auto given = [](const Values& map, const std::string& name) {
+    const auto found = std::ranges::find(map, name, &Values::value_type::first);
+    return found == map.end() ? nullptr : &found->second;
+  };
+  Teller tell(runbook, known_of({}, start.pipeline, project));
+  const Teller of_arguments(runbook, known_of(values, command, project));
+  for (const std::string& input : pipeline->inputs) {
+    if (const std::string* value = given(values, input)) {
+      tell.know(input, *value);
+    } else if (const std::string* text = given(start.inputs, input)) {
+      tell.know(input, of_arguments.fill(*text));
+    }
+  }
+  for (const auto& [input, text] : pipeline->defaults) {
+    if (given(values, input) || given(start.inputs, input)) continue;
+    tell.know(input, tell.fill(text));
+  }
+  for (const std::string& input : pipeline->inputs) {
+    run.values.emplace_back(input, tell.fill("{" + input + "}"));
+  }
+  for (const std::string& after : pipeline->after) {
+    if (const std::string other = tell.fill(after); !other.empty()) {
+      run.lines.push_back({"after", other});
+    }
+  }
+  if (pipeline->workspace && pipeline->workspace->git) {
+    const std::string branch = tell.fill(pipeline->workspace->branch);
+    run.lines.push_back({"workspace",
+                         fmt::format("git worktree, branch {}{}",
+                                     branch,
+                                     pipeline->workspace->base.empty()
+                                         ? ""
+                                         : " from " + tell.fill(pipeline->workspace->base))});
+    if (std::ranges::find(pipeline->inputs, "branch") == pipeline->inputs.end()) {
+      tell.know("branch", branch);
+    }
+  } else if (pipeline->workspace) {
+    run.lines.push_back({"workspace", "folder " + tell.fill(pipeline->workspace->folder)});
+  }
+  tell.know("attempt", "1");
+  for (const Phase& phase : pipeline->phases) run.steps.push_back(step_of(tell, *pipeline, phase));
+  return run;
+}
+
+}  // namespace
+
+DryRun dry_run(const runbook::Runbook& runbook,
+               const std::string& name,
+               const Values& values,
+               const std::string& project) {
+  const runbook::Command& command = runbook.commands.at(name);
+  const Teller tell(runbook, known_of(values, name, project));
+  return match(
+      command.run,
+      [&](const runbook::StartPipeline& start) {
+        return of_pipeline(runbook, name, start, values, project);
+      },
+      [&](const runbook::PushItem& push) {
+        DryRun run{
+            fmt::format("{} would push an item to queue {}", name, push.queue), values, {}, {}};
+        std::string item;
+        for (const auto& [key, value] : values) {
+          item += (item.empty() ? "{" : ",") + json(key) + ":" + json(value);
+        }
+        run.lines.push_back({"item", item.empty() ? "{}" : item + "}"});
+        return run;
+      },
+      [&](const runbook::StartAgent& start) {
+        DryRun run{fmt::format("{} would start agent {}", name, start.agent), values, {}, {}};
+        tell.agent(run.lines, start.agent);
+        return run;
+      },
+      [&](const runbook::RunHere& here) {
+        DryRun run{fmt::format("{} would run in this terminal", name), values, {}, {}};
+        run.lines.push_back({"run", tell.shell(here.text)});
+        return run;
+      });
+}
+
+namespace {
+
+void add_line(std::string& text, std::size_t indent, std::string_view what, std::string_view said) {
+  const std::string margin(indent, ' ');
+  text += fmt::format("{}{:<11} ", margin, what);
+  // What has several lines keeps its shape, below one another.
+  bool first = true;
+  for (std::size_t at = 0; at <= said.size();) {
+    const std::size_t newline = std::min(said.find('\n', at), said.size());
+    if (!first) text += fmt::format("\n{}{:<12}", margin, "");
+    text += said.substr(at, newline - at);
+    at = newline + 1;
+    first = false;
+    if (at == said.size()) break;  // a newline at the end says nothing
+  }
+  while (text.ends_with(' ')) text.pop_back();
+  text += '\n';
+}
+
+std::string json_lines(const std::vector<DryRun::Line>& lines) {
+  std::string text;
+  for (const DryRun::Line& line : lines) {
+    text += fmt::format(
+        "{}{{\"what\":{},\"text\":{}}}", text.empty() ? "" : ",", json(line.what), json(line.text));
+  }
+  return "[" + text + "]";
+}
+
+}  // namespace
+
+std::string to_text(const DryRun& run) {
+  std::string text = run.summary + "\n";
+  for (const auto& [name, value] : run.values) add_line(text, 2, "{" + name + "}", value);
+  for (const DryRun::Line& line : run.lines) add_line(text, 2, line.what, line.text);
+  for (const DryRun::Step& step : run.steps) {
+    text += "phase " + step.name + "\n";
+    for (const DryRun::Line& line : step.lines) add_line(text, 2, line.what, line.text);
+  }
+  text.pop_back();
+  return text;
+}
+
+std::string to_json(const DryRun& run) {
+  std::string values;
+  for (const auto& [name, value] : run.values) {
+    values += (values.empty() ? "" : ",") + json(name) + ":" + json(value);
+  }
+  std::string steps;
+  for (const DryRun::Step& step : run.steps) {
+    steps += fmt::format("{}{{\"name\":{},\"lines\":{}}}",
+                         steps.empty() ? "" : ",",
+                         json(step.name),
+                         json_lines(step.lines));
+  }
+  return fmt::format("{{\"summary\":{},\"values\":{{{}}},\"lines\":{},\"phases\":[{}]}}",
+                     json(run.summary),
+                     values,
+                     json_lines(run.lines),
+                     steps);
+}
+
+}  // namespace reeve::tools

@@ -1,0 +1,343 @@
+#include "tools/runbook_command.h"
+
+#include "runbook/load.h"
+#include "tools/bash_check.h"
+#include "tools/dry_run.h"
+#include "tools/json.h"
+#include "tools/runbook_examples.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <expected>
+#include <optional>
+#include <vector>
+
+namespace reeve::tools {
+namespace {
+
+constexpr int exit_ok = 0;
+constexpr int exit_failed = 1;
+constexpr int exit_usage = 2;
+constexpr int exit_not_found = 3;
+
+constexpr std::string_view help =
+    R"(usage: reeve runbook check [FILE...] [--json]   find every mistake, change nothing
+       reeve runbook list [--json]            what the project's runbooks define
+       reeve runbook show NAME [--json]       one of them as it is written; NAME or KIND.NAME
+       reeve runbook example [NAME]           a runbook to begin with
+
+Without FILE: .reeve/runbooks/*.toml of the project.
+Exit: 0 ok, 1 there are mistakes, 2 usage, 3 there is nothing of that name.
+
+examples:
+  reeve runbook check
+  reeve runbook example pipeline > .reeve/runbooks/release.toml
+  reeve run release 1.2 --dry-run)";
+
+// How one command speaks: in text, or in the envelope that every command of reeve has.
+struct Voice {
+  std::string command;
+  Shape shape = Shape::Text;
+  const Sink& out;
+  const Sink& err;
+
+  int failed(int code, std::string_view error_code, std::string_view message) const {
+    if (shape == Shape::Json) {
+      return json_error(code, error_code, message, "{}");
+    }
+    err(fmt::format("reeve {}: {}", command, message));
+    return code;
+  }
+  int json_error(int code,
+                 std::string_view error_code,
+                 std::string_view message,
+                 std::string_view details) const {
+    out(fmt::format(
+        R"({{"success":false,"command":{},"error":{{"code":{},"message":{},"details":{}}}}})",
+        json(command),
+        json(error_code),
+        json(message),
+        details));
+    return code;
+  }
+  int succeeded(const std::string& data) const {
+    out(fmt::format(R"({{"success":true,"command":{},"data":{}}})", json(command), data));
+    return exit_ok;
+  }
+  int wrong(const runbook::Mistakes& mistakes) const {
+    const std::string message =
+        mistakes.size() == 1 ? "one mistake" : fmt::format("{} mistakes", mistakes.size());
+    if (shape == Shape::Text) {
+      for (const runbook::Mistake& mistake : mistakes) out(to_text(mistake));
+      err(fmt::format("reeve {}: {}; nothing was loaded", command, message));
+      return exit_failed;
+    }
+    std::string list;
+    for (const runbook::Mistake& mistake : mistakes) {
+      list += fmt::format(R"({}{{"file":{},"line":{},"column":{},"message":{}}})",
+                          list.empty() ? "" : ",",
+                          json(mistake.file),
+                          mistake.place.line,
+                          mistake.place.column,
+                          json(mistake.message));
+    }
+    return json_error(
+        exit_failed, "RUNBOOK_WRONG", message, fmt::format(R"({{"mistakes":[{}]}})", list));
+  }
+};
+
+struct Opened {
+  std::vector<runbook::File> files;
+  runbook::Runbook runbook;
+};
+
+// Files are called as they lie below the project.
+std::expected<Opened, runbook::Mistakes> open(const RunbookPlace& place,
+                                              std::vector<std::string> paths) {
+  if (paths.empty()) paths = runbook::discover(place.root);
+  auto files = runbook::read_files(paths);
+  if (!files) return std::unexpected(files.error());
+  for (runbook::File& file : *files) {
+    const std::string below = place.root + "/";
+    if (file.name.starts_with(below)) file.name.erase(0, below.size());
+  }
+  auto runbook = runbook::load(*files, place.root, {bash_check, {}});
+  if (!runbook) return std::unexpected(runbook.error());
+  return Opened{*std::move(files), *std::move(runbook)};
+}
+
+std::string usage_of(const Opened& opened, const runbook::Name& name) {
+  if (name.kind != "command") return "";
+  return usage_of(opened.runbook.commands.at(name.name).arguments);
+}
+
+int check(const RunbookPlace& place, const std::vector<std::string>& paths, const Voice& voice) {
+  const auto opened = open(place, paths);
+  if (!opened) return voice.wrong(opened.error());
+  const std::size_t files = opened->files.size();
+  const std::size_t definitions = opened->runbook.defined.size();
+  if (voice.shape == Shape::Json) {
+    std::string list;
+    for (const runbook::File& file : opened->files) {
+      list += (list.empty() ? "" : ",") + json(file.name);
+    }
+    return voice.succeeded(fmt::format(R"({{"files":[{}],"definitions":{},"hash":{}}})",
+                                       list,
+                                       definitions,
+                                       json(opened->runbook.set.hash)));
+  }
+  if (files == 0) {
+    voice.out("no runbooks in .reeve/runbooks; try: reeve runbook example");
+  } else {
+    voice.out(fmt::format("{} {}, {} {}, no mistakes",
+                          files,
+                          files == 1 ? "file" : "files",
+                          definitions,
+                          definitions == 1 ? "definition" : "definitions"));
+  }
+  return exit_ok;
+}
+
+int list(const RunbookPlace& place, const Voice& voice) {
+  const auto opened = open(place, {});
+  if (!opened) return voice.wrong(opened.error());
+  std::string rows;
+  std::size_t width = 0;
+  const auto label = [&](const runbook::Name& name) {
+    const std::string usage = usage_of(*opened, name);
+    return fmt::format("{}{}{}", name.name, usage.empty() ? "" : " ", usage);
+  };
+  for (const auto& [name, where] : opened->runbook.defined) {
+    width = std::max(width, label(name).size());
+  }
+  for (const auto& [name, where] : opened->runbook.defined) {
+    if (voice.shape == Shape::Text) {
+      voice.out(fmt::format(
+          "{:<10} {:<{}}  {}:{}", name.kind, label(name), width, where.file, where.place.line));
+      continue;
+    }
+    rows +=
+        fmt::format(R"({}{{"kind":{},"name":{},"file":{},"line":{}{}}})",
+                    rows.empty() ? "" : ",",
+                    json(name.kind),
+                    json(name.name),
+                    json(where.file),
+                    where.place.line,
+                    name.kind == "command" ? ",\"usage\":" + json(usage_of(*opened, name)) : "");
+  }
+  if (voice.shape == Shape::Text) return exit_ok;
+  return voice.succeeded(fmt::format(R"({{"definitions":[{}]}})", rows));
+}
+
+// The lines from a definition's header up to the next one that is not its own.
+std::string written(const Opened& opened, const runbook::Name& name, const runbook::Where& where) {
+  const auto file = std::ranges::find(opened.files, where.file, &runbook::File::name);
+  if (file == opened.files.end()) return "";
+  const std::string own = name.kind + "." + name.name;
+  std::string text;
+  std::uint32_t number = 0;
+  for (std::size_t at = 0; at < file->text.size();) {
+    const std::size_t newline = std::min(file->text.find('\n', at), file->text.size());
+    const std::string_view line = std::string_view(file->text).substr(at, newline - at);
+    at = newline + 1;
+    if (++number < where.place.line) continue;
+    const std::size_t first = line.find_first_not_of(" \t");
+    std::string_view header = first == std::string_view::npos ? "" : line.substr(first);
+    const bool is_header = header.starts_with('[') && header.find('=') == std::string_view::npos;
+    while (header.starts_with('[')) header.remove_prefix(1);
+    const bool is_own = header.starts_with(own + ".") || header.starts_with(own + "]");
+    if (number > where.place.line && is_header && !is_own) break;
+    text += line;
+    text += '\n';
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+int show(const RunbookPlace& place, const std::string& asked, const Voice& voice) {
+  const auto opened = open(place, {});
+  if (!opened) return voice.wrong(opened.error());
+  std::vector<std::string> names;
+  std::string data;
+  bool found = false;
+  for (const auto& [name, where] : opened->runbook.defined) {
+    const std::string full = name.name.empty() ? name.kind : name.kind + "." + name.name;
+    names.push_back(full);
+    if (asked != name.name && asked != full) continue;
+    const std::string text = written(*opened, name, where);
+    if (voice.shape == Shape::Text) {
+      voice.out(fmt::format(
+          "{}# {}, {}:{}\n{}", found ? "\n" : "", full, where.file, where.place.line, text));
+    } else {
+      data += fmt::format(R"({}{{"kind":{},"name":{},"file":{},"line":{},"text":{}}})",
+                          data.empty() ? "" : ",",
+                          json(name.kind),
+                          json(name.name),
+                          json(where.file),
+                          where.place.line,
+                          json(text));
+    }
+    found = true;
+  }
+  if (!found) {
+    for (const auto& [name, where] : opened->runbook.defined) names.push_back(name.name);
+    const std::string near = runbook::nearest(asked, names);
+    return voice.failed(
+        exit_not_found,
+        "NOT_FOUND",
+        fmt::format("nothing is called `{}`{}",
+                    asked,
+                    near.empty() ? "; try: reeve runbook list" : "; did you mean `" + near + "`?"));
+  }
+  if (voice.shape == Shape::Text) return exit_ok;
+  return voice.succeeded(fmt::format(R"({{"definitions":[{}]}})", data));
+}
+
+int example(const std::string& asked, const Voice& voice) {
+  std::vector<std::string> names;
+  for (const RunbookExample& each : runbook_examples()) {
+    names.emplace_back(each.name);
+    if (asked.empty()) voice.out(fmt::format("{:<10} {}", each.name, each.about));
+    if (each.name != asked) continue;
+    std::string_view text = each.text;
+    if (voice.shape == Shape::Json) {
+      return voice.succeeded(fmt::format(R"({{"name":{},"text":{}}})", json(asked), json(text)));
+    }
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    voice.out(text);
+    return exit_ok;
+  }
+  if (asked.empty()) return exit_ok;
+  return voice.failed(
+      exit_not_found,
+      "NOT_FOUND",
+      fmt::format("there is no example `{}`{}", asked, runbook::hint(asked, names)));
+}
+
+}  // namespace
+
+int runbook_command(std::span<const std::string_view> words,
+                    const RunbookPlace& place,
+                    const Sink& out,
+                    const Sink& err) {
+  if (words.empty()) {
+    err(help);
+    return exit_usage;
+  }
+  Voice voice{fmt::format("runbook {}", words[0]), Shape::Text, out, err};
+  std::vector<std::string> rest;
+  for (const std::string_view word : words) {
+    if (word != "--help" && word != "-h") continue;
+    out(help);
+    return exit_ok;
+  }
+  for (const std::string_view word : words.subspan(1)) {
+    if (word == "--json") voice.shape = Shape::Json;
+  }
+  for (const std::string_view word : words.subspan(1)) {
+    if (word == "--json") continue;
+    if (word.starts_with('-') && word != "-") {
+      return voice.failed(exit_usage, "USAGE", fmt::format("unknown option {}", word));
+    }
+    rest.emplace_back(word);
+  }
+  const std::string_view verb = words[0];
+  const auto at_most = [&](std::size_t most) { return rest.size() <= most; };
+  if (verb == "check") return check(place, rest, voice);
+  if (verb == "list" && at_most(0)) return list(place, voice);
+  if (verb == "show" && rest.size() == 1) return show(place, rest[0], voice);
+  if (verb == "example" && at_most(1)) return example(rest.empty() ? "" : rest[0], voice);
+  if (verb == "show" && rest.empty()) return voice.failed(exit_usage, "USAGE", "show wants a NAME");
+  if (verb == "list" || verb == "show" || verb == "example") {
+    return voice.failed(exit_usage, "USAGE", fmt::format("unexpected argument {}", rest.back()));
+  }
+  voice.command = "runbook";
+  const std::vector<std::string> verbs = {"check", "list", "show", "example"};
+  return voice.failed(
+      exit_usage, "USAGE", fmt::format("unknown command {}{}", verb, runbook::hint(verb, verbs)));
+}
+
+int dry_run_command(std::span<const std::string_view> words,
+                    const RunbookPlace& place,
+                    const Sink& out,
+                    const Sink& err) {
+  Voice voice{"run", Shape::Text, out, err};
+  std::vector<std::string_view> rest;
+  bool options = true;
+  for (const std::string_view word : words) {
+    if (options && word == "--json") {
+      voice.shape = Shape::Json;
+    } else if (!options || word != "--dry-run") {
+      rest.push_back(word);
+    }
+    if (word == "--") options = false;
+  }
+  if (rest.empty())
+    return voice.failed(exit_usage, "USAGE", "which command? try: reeve runbook list");
+  const auto opened = open(place, {});
+  if (!opened) return voice.wrong(opened.error());
+  const std::string name(rest.front());
+  const auto command = opened->runbook.commands.find(name);
+  if (command == opened->runbook.commands.end()) {
+    std::vector<std::string> names;
+    for (const auto& [each, definition] : opened->runbook.commands) names.push_back(each);
+    return voice.failed(
+        exit_not_found,
+        "NOT_FOUND",
+        fmt::format("there is no command `{}`{}", name, runbook::hint(name, names)));
+  }
+  const auto values = runbook::read_words(
+      command->second.arguments, command->second.defaults, std::span(rest).subspan(1));
+  if (!values) {
+    const int code = voice.failed(exit_usage, "USAGE", values.error());
+    err(fmt::format("usage: reeve run {} {}", name, runbook::usage_of(command->second.arguments)));
+    return code;
+  }
+  const DryRun run = dry_run(opened->runbook, name, *values, place.project);
+  if (voice.shape == Shape::Json) return voice.succeeded(to_json(run));
+  out(to_text(run));
+  return exit_ok;
+}
+
+}  // namespace reeve::tools

@@ -1,0 +1,206 @@
+#include "tools/runbook_command.h"
+
+#include "runbook/load.h"
+#include "tools/bash_check.h"
+#include "tools/runbook_examples.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace reeve::tools {
+namespace {
+
+struct Said {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+// A project with runbooks, gone at the end.
+class RunbookCommand : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = ::testing::TempDir() + "reeve_runbooks_XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    root_ = pattern;
+    std::filesystem::create_directories(root_ / ".reeve/runbooks");
+  }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+
+  void write(const std::string& name, std::string_view text) const {
+    std::ofstream(root_ / ".reeve/runbooks" / name) << text;
+  }
+  Said say(const std::vector<std::string_view>& words, bool dry = false) const {
+    Said said;
+    const Sink out = [&](std::string_view line) { said.out += std::string(line) + "\n"; };
+    const Sink err = [&](std::string_view line) { said.err += std::string(line) + "\n"; };
+    const RunbookPlace place{root_.string(), "demo"};
+    said.code =
+        dry ? dry_run_command(words, place, out, err) : runbook_command(words, place, out, err);
+    return said;
+  }
+  Said dry(const std::vector<std::string_view>& words) const { return say(words, true); }
+
+  std::filesystem::path root_;
+};
+
+constexpr std::string_view release = R"([command.release]
+args = "<version> [-n/--note <text>]"
+defaults = { note = "" }
+run  = { pipeline = "release" }
+
+[pipeline.release]
+inputs = ["version", "note", "tag"]
+defaults = { tag = "v{version}" }
+
+[[pipeline.release.phase]]
+name = "build"
+run  = """
+make V={version}
+echo {note} {id}
+"""
+pre  = ["clean"]
+retry = { max = 1, delay = "5s" }
+
+[[pipeline.release.phase]]
+name = "publish"
+lock = "registry"
+run  = "git push origin {tag}"
+
+[guard.clean]
+condition = "test -z {note}"
+
+[lock.registry]
+)";
+
+TEST_F(RunbookCommand, CheckIsContentWithWhatIsRight) {
+  write("release.toml", release);
+  EXPECT_EQ(say({"check"}).out, "1 file, 4 definitions, no mistakes\n");
+  EXPECT_EQ(say({"check"}).code, 0);
+  const Said json = say({"check", "--json"});
+  EXPECT_TRUE(json.out.starts_with(
+      R"({"success":true,"command":"runbook check","data":{"files":[".reeve/runbooks/release.toml"],"definitions":4,"hash":")"))
+      << json.out;
+}
+
+TEST_F(RunbookCommand, CheckTellsEveryMistakeAndFails) {
+  write("a.toml", "[queue.bugs]\nmax_atempts = 3\n[guard.g]\ncondition = \"if\"\n");
+  write("b.toml", "[queue.bugs]\n");
+  const Said said = say({"check"});
+  EXPECT_EQ(said.code, 1);
+  EXPECT_EQ(said.out,
+            ".reeve/runbooks/a.toml:2:1: unknown key `max_atempts` in [queue.bugs]; did you mean "
+            "`max_attempts`?\n"
+            ".reeve/runbooks/a.toml:4:14: `condition` in [guard.g]: bash cannot read this: syntax "
+            "error: unexpected end of file\n"
+            ".reeve/runbooks/b.toml:1:8: queue `bugs` is defined twice: first at "
+            ".reeve/runbooks/a.toml:1:8\n");
+  EXPECT_EQ(said.err, "reeve runbook check: 3 mistakes; nothing was loaded\n");
+  const Said json = say({"check",
+                         (root_ / ".reeve/runbooks/b.toml").string(),
+                         (root_ / "none.toml").string(),
+                         "--json"});
+  EXPECT_EQ(json.code, 1);
+  EXPECT_EQ(
+      json.out,
+      R"({"success":false,"command":"runbook check","error":{"code":"RUNBOOK_WRONG","message":"one mistake","details":{"mistakes":[{"file":")" +
+          (root_ / "none.toml").string() +
+          R"(","line":1,"column":1,"message":"cannot be read: No such file or directory"}]}}})"
+          "\n");
+}
+
+TEST_F(RunbookCommand, ListAndShowSayWhatIsThere) {
+  write("release.toml", release);
+  EXPECT_EQ(say({"list"}).out,
+            "command    release <version> [-n/--note <text>]  .reeve/runbooks/release.toml:1\n"
+            "guard      clean                                 .reeve/runbooks/release.toml:24\n"
+            "lock       registry                              .reeve/runbooks/release.toml:27\n"
+            "pipeline   release                               .reeve/runbooks/release.toml:6\n");
+  EXPECT_EQ(say({"show", "clean"}).out,
+            "# guard.clean, .reeve/runbooks/release.toml:24\n[guard.clean]\ncondition = \"test -z "
+            "{note}\"\n");
+  EXPECT_NE(say({"show", "pipeline.release"}).out.find("name = \"publish\""), std::string::npos);
+  EXPECT_EQ(say({"show", "cleen"}).err,
+            "reeve runbook show: nothing is called `cleen`; did you mean `clean`?\n");
+  EXPECT_EQ(say({"show", "cleen"}).code, 3);
+}
+
+TEST_F(RunbookCommand, EveryExampleIsARightRunbook) {
+  for (const RunbookExample& example : runbook_examples()) {
+    const std::vector<runbook::File> files = {{"example.toml", std::string(example.text)}};
+    const auto loaded = runbook::load(files, "/p", {bash_check, {}});
+    ASSERT_TRUE(loaded) << example.name << ": " << to_text(loaded.error()[0]);
+    EXPECT_EQ(say({"example", example.name}).out, example.text);
+  }
+  EXPECT_EQ(say({"example", "pipelin"}).err,
+            "reeve runbook example: there is no example `pipelin`; did you mean `pipeline`?\n");
+}
+
+TEST_F(RunbookCommand, MisuseIsAnsweredWithTheUsage) {
+  EXPECT_EQ(say({}).code, 2);
+  EXPECT_EQ(say({"chekc"}).err, "reeve runbook: unknown command chekc; did you mean `check`?\n");
+  EXPECT_EQ(say({"list", "--all"}).code, 2);
+  EXPECT_EQ(say({"show"}).code, 2);
+  EXPECT_EQ(say({"--help"}).code, 0);
+}
+
+TEST_F(RunbookCommand, ADryRunShowsEveryTextWithItsValues) {
+  write("release.toml", release);
+  EXPECT_EQ(dry({"release", "1.2", "--note", "it's $(new)", "--dry-run"}).out,
+            "release would start pipeline release\n"
+            "  {version}   1.2\n"
+            "  {note}      it's $(new)\n"
+            "  {tag}       v1.2\n"
+            "phase build\n"
+            "  pre         clean: test -z 'it'\\''s $(new)'\n"
+            "  run         make V=1.2\n"
+            "              echo 'it'\\''s $(new)' <id>\n"
+            "  retry       1 times, after 5s\n"
+            "  on_fail     escalate\n"
+            "  next        publish\n"
+            "phase publish\n"
+            "  lock        registry\n"
+            "  run         git push origin v1.2\n"
+            "  on_fail     escalate\n"
+            "  next        done\n");
+  const Said json = dry({"release", "1.2", "--json", "--dry-run"});
+  EXPECT_EQ(json.code, 0);
+  EXPECT_TRUE(json.out.starts_with(
+      R"({"success":true,"command":"run","data":{"summary":"release would start pipeline release","values":{"version":"1.2","note":"","tag":"v1.2"},"lines":[],"phases":[{"name":"build","lines":[{"what":"pre",)"))
+      << json.out;
+}
+
+TEST_F(RunbookCommand, ADryRunOfOtherKinds) {
+  write("x.toml",
+        "[command.say]\nargs = \"<what>\"\nrun = \"echo {what}\"\n"
+        "[command.push]\nargs = \"<bug>\"\nrun = { queue = \"bugs\" }\n[queue.bugs]\n"
+        "[command.ask]\nargs = \"<bug>\"\nrun = { agent = \"x\" }\n"
+        "[agent.x]\ncommand = \"cat\"\nprompt = \"Fix {bug}\"\n");
+  EXPECT_EQ(dry({"say", "a b"}).out,
+            "say would run in this terminal\n  {what}      a b\n  run         echo 'a b'\n");
+  EXPECT_EQ(dry({"push", "4\"2"}).out,
+            "push would push an item to queue bugs\n  {bug}       4\"2\n"
+            "  item        {\"bug\":\"4\\\"2\"}\n");
+  EXPECT_EQ(dry({"ask", "7"}).out,
+            "ask would start agent x\n  {bug}       7\n"
+            "  agent       x (generic, in a session): cat\n  prompt      Fix 7\n");
+}
+
+TEST_F(RunbookCommand, ADryRunWithWrongWordsSaysHowToCallIt) {
+  write("release.toml", release);
+  EXPECT_EQ(
+      dry({"release"}).err,
+      "reeve run: missing <version>\nusage: reeve run release <version> [-n/--note <text>]\n");
+  EXPECT_EQ(dry({"release"}).code, 2);
+  EXPECT_EQ(dry({"relaese", "1"}).err,
+            "reeve run: there is no command `relaese`; did you mean `release`?\n");
+  EXPECT_EQ(dry({"relaese", "1"}).code, 3);
+  EXPECT_EQ(dry({}).code, 2);
+}
+
+}  // namespace
+}  // namespace reeve::tools

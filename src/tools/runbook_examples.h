@@ -1,0 +1,17 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+// Runbooks to begin with: `reeve runbook example NAME`. Each loads as it is.
+namespace reeve::tools {
+
+struct RunbookExample {
+  std::string_view name;
+  std::string_view about;
+  std::string_view text;
+};
+
+std::span<const RunbookExample> runbook_examples();
+
+}  // namespace reeve::tools
