@@ -5,21 +5,6 @@
 #include <algorithm>
 
 namespace reeve::api {
-namespace {
-
-// What a wait can end with that somebody would miss.
-bool gave_something(const Reply& reply) {
-  if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply.value)) {
-    return std::holds_alternative<grant::Granted>(*of_grant);
-  }
-  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
-    const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
-    return taken && !taken->items.empty();
-  }
-  return false;
-}
-
-}  // namespace
 
 // ── The loop's side ──
 
@@ -62,9 +47,8 @@ bool Desk::catch_up(Stamp now) {
 
 // The answer to a request that had waited reached nobody: what it gave goes to the next, and its
 // key may be used again.
-void Desk::give_back(const GivenBack& undelivered, Stamp /*now*/) {
-  if (!gave_something(undelivered.reply)) return;
-  // The engine has no entry for this input yet.
+void Desk::give_back(const GivenBack& undelivered, Stamp now) {
+  engine_->undelivered(undelivered.project, undelivered.key, undelivered.reply, now);
 }
 
 // ── The connections' side ──

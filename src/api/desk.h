@@ -76,6 +76,7 @@ class Desk final : public engine::Listener {
   void give_up(const Error& error);
   // Those that have something to write.
   std::vector<Connection*> take_with_output();
+  bool has_output() const { return !with_output_.empty(); }
 
   // ── The connections' side ──
   void submit(Connection& from, Call call, Request request, Stamp now);

@@ -7,7 +7,7 @@
 
 namespace reeve::api {
 
-std::string& Params::scratch() { return texts_.emplace_back(); }
+std::string& Params::scratch() { return texts_.emplace_front(); }
 
 std::string Params::path_of(std::string_view name) const {
   return path_.empty() ? std::string(name) : path_ + "." + std::string(name);

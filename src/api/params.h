@@ -5,7 +5,7 @@
 
 #include <array>
 #include <cstdint>
-#include <deque>
+#include <forward_list>
 #include <limits>
 #include <optional>
 #include <string>
@@ -91,7 +91,7 @@ class Params {
   std::size_t count_ = 0;
   std::array<std::string_view, most_fields> asked_;  // for the nearest one
   std::size_t asked_count_ = 0;
-  std::deque<std::string> texts_;  // those with escapes
+  std::forward_list<std::string> texts_;  // those with escapes
 };
 
 template <class Each>

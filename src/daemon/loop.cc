@@ -5,8 +5,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <sys/random.h>
 #include <sys/signalfd.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace reeve::daemon {
@@ -16,7 +18,6 @@ using namespace std::chrono_literals;
 
 // How long those who do not read may hold up the end.
 constexpr Duration last_words = 2s;
-constexpr Duration prepare_again = 1s;
 
 // Sessions count from here: another place at every start.
 SessionId random_session() {
@@ -98,11 +99,10 @@ void Loop::turn() {
 
   if (std::optional<engine::Batch> batch = engine_.take_batch()) writer_->begin(*std::move(batch));
   engine_.deliver();
-  if (desk_.catch_up(now_)) more_ = true;
-  peers_.flush(now_);
-
   keep();
-  advance();
+  if (desk_.catch_up(now_)) more_ = true;
+  if (peers_.flush(now_)) more_ = true;
+  if (stage_ != Stage::Serving) advance();
 }
 
 void Loop::wait() {
@@ -202,10 +202,9 @@ void Loop::keep() {
     log_.line(full ? "the disk is nearly full: no new work is taken, finishing goes on"
                    : "there is room on the disk again");
     was_full_ = full;
-    next_prepare_ = now_.now;
   }
-  if (journal_->wants_prepare() && (!full || now_.now >= next_prepare_)) {
-    next_prepare_ = now_.now + prepare_again;
+  if (engine_.wants_prepare(*journal_)) {
+    next_prepare_ = now_.now + engine::limits::prepare_again;
     keeper_->prepare();
   }
   if (checkpoint_wanted_ || journal_->wants_snapshot()) {
@@ -247,6 +246,7 @@ void Loop::stop(bool /*kill*/) {
   stage_ = Stage::Finishing;
   stage_until_ = now_.now + last_words;
   peers_.stop_listening();
+  peers_.stop_reading();
   unlink(about_.socket.c_str());
   more_ = true;
 }
@@ -258,7 +258,6 @@ void Loop::advance() {
     case Stage::Over:
       return;
     case Stage::Finishing:
-      peers_.stop_reading();
       if (!engine_.is_idle()) return;
       if (peers_.has_output() && now_.now < stage_until_) return;
       stage_ = Stage::Saving;
@@ -301,6 +300,17 @@ std::optional<Process> Loop::process(std::int64_t pid, bool group) const {
   return adapters::own_process(pid, group, about_.boot_id);
 }
 
-api::Steward::JournalUse Loop::journal_use() const { return {0, 0, last_checkpoint_}; }
+api::Steward::JournalUse Loop::journal_use() const {
+  JournalUse use;
+  use.checkpoint = last_checkpoint_;
+  std::error_code ignored;
+  for (const auto& file : std::filesystem::directory_iterator(about_.home + "/journal", ignored)) {
+    const std::uintmax_t size = file.file_size(ignored);
+    if (ignored) continue;  // it was deleted just now
+    use.bytes += size;
+    if (file.path().filename().string().starts_with("segment-")) ++use.segments;
+  }
+  return use;
+}
 
 }  // namespace reeve::daemon

@@ -65,7 +65,7 @@ void Peers::stop_listening() {
 
 void Peers::stop_reading() {
   reads_ = false;
-  for (auto& [seat, peer] : peers_) poll_for(seat, peer, peer.events & ~std::uint32_t{EPOLLIN});
+  for (auto& [seat, peer] : peers_) poll_for(seat, peer, peer.blocked ? EPOLLOUT : 0U);
 }
 
 void Peers::is_ready(const Ready& ready) {
@@ -89,7 +89,9 @@ void Peers::serve(Stamp now) {
     if (found == peers_.end()) continue;
     Peer& peer = found->second;
     const std::uint32_t ready = std::exchange(peer.ready, 0);
-    if ((ready & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0 && reads_) {
+    if (!reads_ && (ready & (EPOLLHUP | EPOLLERR)) != 0) {
+      close(seat, now);
+    } else if ((ready & (EPOLLIN | EPOLLHUP | EPOLLERR | EPOLLRDHUP)) != 0) {
       peer.ready = ready;
       read_from(seat, peer, now);
     }
@@ -168,7 +170,7 @@ void Peers::add(Descriptor socket, const Listener& listener) {
 void Peers::read_from(std::uint64_t seat, Peer& peer, Stamp now) {
   api::Connection& connection = *peer.connection;
   const std::uint32_t ready = std::exchange(peer.ready, 0);
-  if (peer.is_ended || !connection.wants_input()) {
+  if (peer.is_ended || !reads_ || !connection.wants_input()) {
     // It reads no more either: nobody is there.
     if ((ready & (EPOLLHUP | EPOLLERR)) != 0) return close(seat, now);
     return settle(seat, peer, now);
@@ -231,11 +233,12 @@ void Peers::wake_due(Stamp now) {
 
 // ── Writing ──
 
-void Peers::flush(Stamp now) {
+bool Peers::flush(Stamp now) {
   for (const api::Connection* connection : desk_.take_with_output()) {
     write_to(connection->seat, now);
   }
   if (!blocked_.empty() && now.now >= next_sweep_) close_stalled(now);
+  return desk_.has_output();
 }
 
 void Peers::write_to(std::uint64_t seat, Stamp now) {

@@ -45,8 +45,8 @@ class Peers {
   // New ones come in, ready ones are read and decided about, those whose time has come are woken.
   void serve(Stamp now);
 
-  // What there is to be written, as far as the sockets take it.
-  void flush(Stamp now);
+  // What there is to be written, as far as the sockets take it. True: somebody has more already.
+  bool flush(Stamp now);
   bool has_output() const;
 
   // When serve() or flush() have something to do without anybody being ready.

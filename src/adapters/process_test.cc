@@ -1,0 +1,149 @@
+#include "adapters/process.h"
+
+#include "adapters/process_hands.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <csignal>
+#include <poll.h>
+#include <string>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A shell, in a group of its own, that runs this.
+pid_t run(const char* program) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    setpgid(0, 0);
+    execl("/bin/sh", "sh", "-c", program, nullptr);
+    _exit(127);
+  }
+  setpgid(pid, pid);
+  return pid;
+}
+
+struct Child {
+  explicit Child(const char* program) : pid(run(program)) {}
+  ~Child() {
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+  pid_t pid;
+};
+
+struct ProcessHandsTest : ::testing::Test {
+  std::string boot = boot_id();
+  ProcessHands hands{boot};
+
+  // What is reported within a while.
+  std::vector<Report> wait(std::chrono::milliseconds most = 5s) {
+    const auto end = std::chrono::steady_clock::now() + most;
+    std::vector<Report> reports = hands.take();
+    while (reports.empty() && std::chrono::steady_clock::now() < end) {
+      pollfd ready{hands.fd(), POLLIN, 0};
+      poll(&ready, 1, 20);
+      hands.look();
+      reports = hands.take();
+    }
+    return reports;
+  }
+};
+
+TEST(ProcessStatus, ANameMayHaveAnythingInIt) {
+  const std::string rest = " S 1 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 777 1 1";
+  const auto status = parse_stat("42 (a) Z (b)" + rest);
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->pid, 42);
+  EXPECT_EQ(status->parent, 1);
+  EXPECT_EQ(status->group, 42);
+  EXPECT_EQ(status->start_time, 777U);
+  EXPECT_FALSE(status->is_zombie);
+  EXPECT_FALSE(parse_stat("42 (a) S 1 2"));
+  EXPECT_FALSE(parse_stat(""));
+}
+
+TEST(ProcessStatus, AProcessIsKnownByItsStartAndTheMachinesLife) {
+  const std::string boot = boot_id();
+  const std::optional<Process> self = own_process(getpid(), false, boot);
+  ASSERT_TRUE(self);
+  EXPECT_TRUE(is_alive(*self, boot));
+  Process later = *self;
+  ++later.start_time;
+  EXPECT_FALSE(is_alive(later, boot));
+  EXPECT_FALSE(is_alive(*self, "another boot"));
+  EXPECT_FALSE(own_process(1 << 30, false, boot));
+}
+
+TEST_F(ProcessHandsTest, TheEndOfAProcessIsTold) {
+  Child child("exec sleep 30");
+  const Process process = *own_process(child.pid, false, boot);
+  hands.watch(process);
+  EXPECT_TRUE(wait(100ms).empty());
+  kill(child.pid, SIGKILL);
+  const std::vector<Report> reports = wait();
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_EQ(std::get<ProcessEnded>(reports[0]).process, process);
+}
+
+TEST_F(ProcessHandsTest, WhatIsGoneAlreadyIsToldAtOnce) {
+  Process other = *own_process(getpid(), false, boot);
+  other.start_time += 5;
+  hands.watch(other);
+  EXPECT_EQ(hands.take().size(), 1U);
+}
+
+TEST_F(ProcessHandsTest, WhoWasForgottenIsNotToldOf) {
+  Child child("exec sleep 30");
+  const Process process = *own_process(child.pid, false, boot);
+  hands.watch(process);
+  hands.forget(process);
+  kill(child.pid, SIGKILL);
+  EXPECT_TRUE(wait(200ms).empty());
+}
+
+TEST_F(ProcessHandsTest, AGroupIsThereAsLongAsAnyOfIt) {
+  Child child("sleep 0.4 & exit 0");
+  const Process group{child.pid, status_of(child.pid)->start_time, boot, true};
+  hands.watch(group);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<Report> reports = wait();
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, 200ms);
+}
+
+TEST_F(ProcessHandsTest, ATreeThatDoesNotListenIsKilledAndSeenDead) {
+  Child child("trap '' TERM; (trap '' TERM; setsid sleep 30) & while :; do sleep 0.05; done");
+  std::this_thread::sleep_for(200ms);
+  const Process process = *own_process(child.pid, false, boot);
+  hands.start({EffectId{1, 0}, {Kill{process, Duration{200}}, ToCustody{process}}});
+  // Reaped by hand: a zombie counts as gone, but not in our own table of children.
+  const std::vector<Report> reports = wait();
+  ASSERT_EQ(reports.size(), 2U);
+  EXPECT_EQ(std::get<ProcessEnded>(reports[0]).process, process);
+  EXPECT_EQ(std::get<EffectDone>(reports[1]).outcome.ended, Ended::Done);
+  for (const ProcessStatus& status : all_processes()) {
+    EXPECT_FALSE(status.parent == child.pid && !status.is_zombie);
+  }
+}
+
+TEST_F(ProcessHandsTest, WhatThisVersionCannotDoHasFailed) {
+  hands.start({EffectId{1, 0}, {Notify{}, ToNobody{}}});
+  const std::vector<Report> reports = hands.take();
+  ASSERT_EQ(reports.size(), 1U);
+  const Outcome& outcome = std::get<EffectDone>(reports[0]).outcome;
+  EXPECT_EQ(outcome.ended, Ended::Failed);
+  EXPECT_EQ(outcome.error, "this version of reeve cannot notify");
+}
+
+}  // namespace
+}  // namespace reeve::adapters
