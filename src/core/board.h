@@ -259,8 +259,7 @@ struct TellWaiters {
 struct DueKey {
   ProjectNo project;
   Time due;
-  // Of what is due in one millisecond a wait is over first: core/grant has it so, too.
-  std::variant<WaitEnd, TaskLease, SectionLease, RunnerSilence, Forget, ServeLine, TellWaiters>
+  std::variant<TaskLease, SectionLease, WaitEnd, RunnerSilence, Forget, ServeLine, TellWaiters>
       what;
 
   auto operator<=>(const DueKey&) const = default;

@@ -115,4 +115,8 @@ void serve_in_order(Turn& turn, ProjectNo project, Time when);
 void tell_waiters(Turn& turn, BoardTaskId task);
 void wait_is_over(Turn& turn, WaiterId waiter);
 
+// A wait is over at its limit, also if what it waits for is in the same millisecond: whoever frees
+// something by time ends the waits at the head of its line first.
+void end_waits(Turn& turn, const Line& line, Time when);
+
 }  // namespace reeve::board

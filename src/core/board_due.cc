@@ -15,7 +15,12 @@ void arm(Turn& turn, ProjectNo project) {
 // stays visible until somebody asks. One whose limit was moved meanwhile is looked at again when
 // that is over, also if it is by now: what happened in between comes first.
 void look_at(Turn& turn, const TaskLease& what, Time when) {
+  const Tenure& lock = *find(turn, what.task)->lock;
+  if (*over_at(lock.lease, turn.leases_from()) <= when) {
+    end_waits(turn, line_of(what.task, *find(turn, what.task)), when);
+  }
   const BoardTask& task = *find(turn, what.task);
+  if (!task.lock || task.lock->due != when) return;  // it is another's by now
   const Time over = *over_at(task.lock->lease, turn.leases_from());
   if (over > when) {
     const ProjectNo project = task.project;
@@ -33,6 +38,11 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
 
 void look_at(Turn& turn, const SectionLease& what, Time when) {
   const SectionName& name = what.section;
+  if (when > *section_limit(turn.state().board, name, turn.leases_from())) {
+    end_waits(turn, name, when);
+  }
+  const std::optional<Tenure>& lock = find(turn, name)->lock;
+  if (!lock || lock->due != when) return;
   const Time limit = *section_limit(turn.state().board, name, turn.leases_from());
   if (when <= limit) {
     const Time over = saturating_add(limit, Duration{1});
@@ -72,9 +82,9 @@ void settle_one(Turn& turn, ProjectNo project) {
     turn.change().board.due.erase(key);
     match(
         key.what,
-        [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
         [&](const TaskLease& what) { look_at(turn, what, key.due); },
         [&](const SectionLease& what) { look_at(turn, what, key.due); },
+        [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
         [&](const RunnerSilence& what) { look_at(turn, what); },
         [&](const Forget& what) { forget(turn, what.task); },
         [&](const ServeLine& what) { serve(turn, what.line, key.due); },

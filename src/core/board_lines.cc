@@ -285,6 +285,14 @@ void wait_is_over(Turn& turn, WaiterId id) {
   serve_in_order(turn, waiter.runner.project, waiter.until);
 }
 
+void end_waits(Turn& turn, const Line& line, Time when) {
+  while (const std::optional<WaiterId> head = head_of(turn, line)) {
+    if (!turn.may_touch() || find_waiter(turn, *head)->until > when) return;
+    turn.touch();
+    end_wait(turn, *head);
+  }
+}
+
 void leave(Turn& turn, WaiterId id, Left left) {
   const Waiter* waiter = find_waiter(turn, id);
   if (!waiter) return;

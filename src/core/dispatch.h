@@ -153,11 +153,11 @@ struct Released {
 struct Table {
   PersistentMap<DispatchId, Dispatch> dispatches;
   PersistentMap<Target, DispatchId> claims;
-  PersistentMap<Target, Released> released;          // the last time each target was let go of
   PersistentMap<MessageKey, DispatchId> by_message;  // the last one of each message
   PersistentSet<ChildKey> children;
   std::string boot_id;  // of the machine, as last seen
   Finished<DispatchId> ended;
+  PersistentMap<Target, Released> released;  // the last time each target was let go of
 
   bool operator==(const Table&) const = default;
 };

@@ -67,7 +67,7 @@ class Grants : public World {
   Reply force(const std::string& name, bool now = false) {
     return ask(lock::Command{lock::ForceRelease{lock_named(name), "root", "hurry", now}});
   }
-  Reply cleanup(std::optional<ProjectNo> project = default_project) {
+  Reply cleanup(ProjectNo project = default_project) {
     return ask(lock::Command{lock::Cleanup{project}});
   }
 

@@ -106,14 +106,13 @@ reeve::Reply handle(Turn& turn, const ForceRelease& command) {
   return answer(Released{});
 }
 
-// Without a project: of any.
-using Scope = std::optional<ProjectNo>;
-
-bool is_of(Scope project, const LockName& name) { return !project || name.project == *project; }
+bool is_of(ProjectNo project, const LockName& name) {
+  return project == ProjectNo{} || name.project == project;
+}
 
 // A lease that is over is stale, whether or not a tick has come to it yet. False if there may be
 // more than a step should look at.
-bool settle_due(Turn& turn, Scope project) {
+bool settle_due(Turn& turn, ProjectNo project) {
   std::vector<LockName> names;
   std::size_t looked_at = 0;
   for (const auto& [key, subject] : turn.state().timers.engine) {
@@ -126,15 +125,15 @@ bool settle_due(Turn& turn, Scope project) {
   return true;
 }
 
-std::optional<LockName> first_stale(const Turn& turn, Scope project) {
+std::optional<LockName> first_stale(const Turn& turn, ProjectNo project) {
   const PersistentSet<LockName>& stale = turn.state().locks.stale;
-  const auto first = stale.lower_bound({project.value_or(ProjectNo{}), ""});
+  const auto first = stale.lower_bound({project, ""});
   if (first == stale.end() || !is_of(project, *first)) return std::nullopt;
   return *first;
 }
 
 // True when it is done.
-bool clean_up(Turn& turn, Scope project, std::vector<LockName>& names) {
+bool clean_up(Turn& turn, ProjectNo project, std::vector<LockName>& names) {
   const bool all_settled = settle_due(turn, project);
   while (const std::optional<LockName> name = first_stale(turn, project)) {
     if (!turn.may_touch()) return false;

@@ -163,10 +163,9 @@ struct ForceRelease {
   bool operator==(const ForceRelease&) const = default;
 };
 
-// Frees every stale lock that names no process, of one project (`//` is one), or without one of
-// all.
+// Frees every stale lock that names no process, of one project or (0) of all.
 struct Cleanup {
-  std::optional<ProjectNo> project = {};
+  ProjectNo project;
 
   bool operator==(const Cleanup&) const = default;
 };
@@ -223,7 +222,7 @@ using Reply =
 // at its end.
 struct CleanupRest {
   WaiterId waiter;
-  std::optional<ProjectNo> project;
+  ProjectNo project;
   std::vector<LockName> names;
 
   bool operator==(const CleanupRest&) const = default;
