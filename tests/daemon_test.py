@@ -251,11 +251,11 @@ def deadlines_fire_on_time():
     with running() as daemon:
         ana = daemon.client()
         for delay in (30, 70, 200):
-            ana.get("queue.push", queue="q", data=1, delay_ms=delay)
             began = time.monotonic()
+            ana.get("queue.push", queue="q", data=1, delay_ms=delay)
             ana.get("queue.take", queues=["q"], holder="ana", wait_ms=-1)
             late = (time.monotonic() - began) * 1000 - delay
-            assert -2 <= late < 100, late
+            assert 0 <= late < 300, late  # generous: the machine may be busy with others
         before = daemon.cpu()
         time.sleep(1)
         assert daemon.cpu() - before < 0.05, "an idle daemon is busy"
