@@ -84,19 +84,46 @@ bool JsonReader::skip_string() {
     if (c == '"') return true;
     if (static_cast<unsigned char>(c) < 0x20) return fail("a control character in a string");
     if (c != '\\') continue;
-    const char letter = at_ < size ? text_[at_++] : '\0';
-    if (letter == 'u') {
-      for (int i = 0; i < 4; ++i, ++at_) {
-        const char digit = at_ < size ? text_[at_] : '\0';
-        const bool hex =
-            is_digit(digit) || (digit >= 'a' && digit <= 'f') || (digit >= 'A' && digit <= 'F');
-        if (!hex) return fail("an escape that is not four hexadecimal digits");
-      }
-    } else if (letter == '\0' ||
-               std::string_view("\"\\/bfnrt").find(letter) == std::string_view::npos) {
-      return fail("an escape that JSON does not have");
-    }
+    if (!skip_escape()) return false;
   }
+}
+
+// Behind the backslash. Half of a surrogate pair is the beginning of no letter.
+bool JsonReader::skip_escape() {
+  const char letter = at_ < text_.size() ? text_[at_++] : '\0';
+  if (letter != 'u') {
+    const bool known =
+        letter != '\0' && std::string_view("\"\\/bfnrt").find(letter) != std::string_view::npos;
+    return known || fail("an escape that JSON does not have");
+  }
+  std::uint32_t unit = 0;
+  if (!skip_hex(unit)) return false;
+  if (unit < 0xd800 || unit >= 0xe000) return true;
+  std::uint32_t low = 0;
+  const bool paired = unit < 0xdc00 && text_.substr(at_).starts_with("\\u");
+  if (!paired) return fail("half of a surrogate pair");
+  at_ += 2;
+  if (!skip_hex(low)) return false;
+  return (low >= 0xdc00 && low < 0xe000) || fail("half of a surrogate pair");
+}
+
+bool JsonReader::skip_hex(std::uint32_t& unit) {
+  unit = 0;
+  for (int i = 0; i < 4; ++i, ++at_) {
+    const char digit = at_ < text_.size() ? text_[at_] : '\0';
+    std::uint32_t value = 0;
+    if (is_digit(digit)) {
+      value = static_cast<std::uint32_t>(digit - '0');
+    } else if (digit >= 'a' && digit <= 'f') {
+      value = static_cast<std::uint32_t>(digit - 'a') + 10;
+    } else if (digit >= 'A' && digit <= 'F') {
+      value = static_cast<std::uint32_t>(digit - 'A') + 10;
+    } else {
+      return fail("an escape that is not four hexadecimal digits");
+    }
+    unit = unit << 4U | value;
+  }
+  return true;
 }
 
 bool JsonReader::skip_number() {

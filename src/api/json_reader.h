@@ -23,7 +23,7 @@ struct Raw {
 };
 
 // The letters between the quotes; `scratch` keeps them if there are escapes among them. None: not a
-// string, or half of a surrogate pair.
+// string.
 std::optional<std::string_view> text_of(const Raw& raw, std::string& scratch);
 
 // The whole number; none: not a number, has a fraction, or does not fit.
@@ -53,6 +53,8 @@ class JsonReader {
   bool fail(const char* problem);
   void skip_space();
   bool skip_string();
+  bool skip_escape();
+  bool skip_hex(std::uint32_t& unit);
   bool skip_number();
   bool skip_word(std::string_view word);
   bool skip_nested();

@@ -49,6 +49,9 @@ TEST(JsonReader, RefusesWhatIsNot) {
                            "\"",
                            "\"\\x\"",
                            "\"\\u12g4\"",
+                           "\"\\ud800\"",
+                           "\"\\udc00\"",
+                           "\"\\ud800\\u0041\"",
                            "\"a\tb\"",
                            "{",
                            "}",
@@ -111,8 +114,7 @@ RC_GTEST_PROP(JsonReaderProperty, AgreesWithTheOtherReader, ()) {
   for (const std::size_t index : indexes) text += letters[index];
   codec::JsonCursor cursor(text);
   const bool theirs = cursor.skip_value(limits::json_depth) && cursor.is_at_end();
-  // Half of a surrogate pair is only found out by whoever reads the letters.
-  if (text.find("\\u") == std::string::npos) RC_ASSERT(is_json(text) == theirs);
+  RC_ASSERT(is_json(text) == theirs);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A state in a snapshot of the journal, as the first version wrote it: every later one reads it.
 // The Python reader of the tests reads the same file.
 
-#include "engine/frames.h"
+#include "codec/frames.h"
 #include "engine/testing.h"
 #include "journal/file_journal.h"
 #include "journal/names.h"
@@ -67,7 +67,7 @@ TEST(EngineGolden, TheStateOfVersion1IsRead) {
 
 // docs/journal_format.md, by hand: a length of four bytes, then as many.
 TEST(EngineGolden, FramesAreWhatTheDocumentSays) {
-  const std::string framed = frame("first") + frame("") + frame(std::string(300, 'x'));
+  const std::string framed = codec::frame("first") + codec::frame("") + codec::frame(std::string(300, 'x'));
   EXPECT_EQ(framed.substr(0, 9), std::string("\x05\0\0\0first", 9));
   EXPECT_EQ(framed.substr(9, 8), std::string("\0\0\0\0\x2c\x01\0\0", 8));
   EXPECT_EQ(framed.size(), 9U + 4U + 304U);

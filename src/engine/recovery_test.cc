@@ -124,7 +124,7 @@ TEST(EngineRecovery, ASnapshotThatHoldsMoreThanThisVersionKnowsIsRefused) {
   house.crash();
   MemoryDisk::KeptSnapshot& kept = disk.snapshots.begin()->second;
   bool read = false;
-  Unframer unframer([&]() -> Result<std::string_view> {
+  codec::Unframer unframer([&]() -> Result<std::string_view> {
     return std::exchange(read, true) ? std::string_view() : std::string_view(kept.bytes);
   });
   StateDigest digest;
@@ -132,14 +132,14 @@ TEST(EngineRecovery, ASnapshotThatHoldsMoreThanThisVersionKnowsIsRefused) {
   const auto add = [&](std::string_view chunk) {
     if (chunk[0] == 2) return;  // the end
     if (chunk[0] == 1) digest.add(chunk.substr(2));
-    bytes += frame(chunk);
+    bytes += codec::frame(chunk);
   };
   while (const std::optional<std::string_view> chunk = *unframer.next()) add(*chunk);
   add(std::string("\x01\x63", 2) + "a table of a later version");
   ByteBuffer end;
   end.byte(2);
   end.varint(digest.value());
-  kept.bytes = bytes + frame(end.view());
+  kept.bytes = bytes + codec::frame(end.view());
   kept.info.digest = digest.value();
   const Result<Remembered> remembered = remembered_of(disk);
   ASSERT_FALSE(remembered);

@@ -1,0 +1,163 @@
+#include "api/why_chain.h"
+
+#include "base/match.h"
+#include "core/grant.h"
+#include "core/lease.h"
+#include "core/limits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+namespace reeve::api {
+namespace {
+
+// A chain is shown this far; whoever reads more of it has another problem.
+constexpr std::size_t longest_chain = 32;
+
+// Whole seconds, for sentences.
+std::string ago(Time then, Time now) {
+  const auto lapse = std::max(now - then, Duration{0});
+  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(lapse));
+}
+
+std::string_view words_for(custody::Cause cause) {
+  switch (cause) {
+    case custody::Cause::Silent:
+      return "it was silent for too long";
+    case custody::Cause::MaxHold:
+      return "it held it for too long";
+    case custody::Cause::Forced:
+      return "somebody forced it";
+    case custody::Cause::Cancelled:
+      return "its connection ended";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Chain::lock(const LockName& name) {
+  const lock::Lock* found = state_.locks.locks.find(name);
+  const lock::Tenure* tenure = found ? lock::tenure_of(*found) : nullptr;
+  if (!tenure || !is_first("lock", name.project, name.name)) return;
+  std::string detail = match(
+      found->state,
+      [](const lock::Free&) { return std::string(); },
+      [&](const lock::Held&) {
+        return is_over(tenure->lease, state_.leases_from, now_)
+                   ? std::string("its holder fell silent; whoever asks next gets it")
+                   : fmt::format("held for {}, last heartbeat {} ago",
+                                 ago(tenure->lease.acquired_at, now_),
+                                 ago(tenure->lease.last_sign, now_));
+      },
+      [&](const lock::Stale& stale) {
+        return fmt::format("stale for {}; whoever asks next gets it", ago(stale.since, now_));
+      },
+      [&](const lock::Ending& ending) {
+        return fmt::format("the process of its holder is being ended, for {}",
+                           words_for(ending.cause));
+      });
+  entry("lock", tell_.name(name), &tenure->holder, tenure->lease.acquired_at, detail, tenure->meta);
+  waits_of(tenure->holder);
+}
+
+void Chain::semaphore(const SemaphoreName& name) {
+  if (!is_first("sem", name.project, name.name)) return;
+  const auto& slots = state_.semaphores.slots;
+  const semaphore::Semaphore* found = state_.semaphores.semaphores.find(name);
+  if (!found) return;
+  std::vector<Holder> holders;
+  for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
+    const auto& [key, slot] = *at;
+    if (!entry("sem",
+               tell_.name(name),
+               &key.holder,
+               slot.lease.acquired_at,
+               slot.ending ? fmt::format("the process of its holder is being ended, for {}",
+                                         words_for(*slot.ending))
+                           : fmt::format("has {} of {}", slot.weight, found->config.capacity),
+               slot.meta)) {
+      return;
+    }
+    holders.push_back(key.holder);
+  }
+  for (const Holder& holder : holders) waits_of(holder);
+}
+
+void Chain::claim(ItemId id, const queue::Item& item) {
+  const queue::Claim& held = *item.rest->claim;
+  const std::string detail =
+      held.ending != queue::Ending::No
+          ? std::string("the process of its holder is being ended")
+          : fmt::format(
+                "being processed for {}, attempt {}", ago(held.taken_at, now_), item.attempts);
+  entry("item", to_text(id), &held.holder, held.taken_at, detail, held.meta);
+  waits_of(held.holder);
+}
+
+void Chain::fact(std::string_view kind,
+                 std::string_view name,
+                 Time since,
+                 std::string_view detail) {
+  entry(kind, name, nullptr, since, detail, {});
+}
+
+bool Chain::is_first(std::string_view kind, ProjectNo project, const std::string& name) {
+  return seen_.emplace(std::string(kind), project, name).second;
+}
+
+bool Chain::entry(std::string_view kind,
+                  std::string_view name,
+                  const Holder* holder,
+                  Time since,
+                  std::string_view detail,
+                  const Boxed<HolderMeta>& meta) {
+  if (++shown_ > longest_chain) return false;
+  JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
+  if (holder) json.field("holder", holder->name);
+  tell_.moment("since", since);
+  json.field("detail", detail);
+  if (meta && meta->process) json.field("pid", meta->process->pid);
+  if (meta && !meta->label.empty()) json.field("label", meta->label);
+  if (meta && !meta->host.empty()) json.field("host", meta->host);
+  json.end_object();
+  return true;
+}
+
+// What stands in the way of the waits of this holder: each of them is waited for, too.
+void Chain::waits_of(const Holder& holder) {
+  if (shown_ > longest_chain) return;
+  for (const WaiterId id : grant::waits_of(state_.grants, holder)) {
+    const grant::Waiter* waiter = state_.grants.waiters.find(id);
+    if (!waiter) continue;
+    for (const grant::LockWant& want : waiter->request.locks) lock(want.name);
+    for (const grant::SlotWant& want : waiter->request.slots) semaphore(want.name);
+  }
+}
+
+void tell_next(Tell& tell, const std::optional<Next>& next) {
+  if (!next) return;
+  tell.json.key("next").begin_object().field("what", next->what);
+  tell.moment("at", next->at);
+  tell.json.end_object();
+}
+
+std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta) {
+  if (!meta || !meta->process) return std::nullopt;
+  const custody::Ending* ending = state.custody.endings.find(*meta->process);
+  if (!ending) return std::nullopt;
+  if (ending->decision) {
+    return Next{fmt::format("process {} could not be ended, and somebody is asked: see `reeve "
+                            "decision list`",
+                            meta->process->pid),
+                std::nullopt};
+  }
+  return Next{
+      fmt::format("if process {} is still there then, somebody is asked", meta->process->pid),
+      saturating_add(ending->since, reeve::limits::observe_end)};
+}
+
+}  // namespace reeve::api

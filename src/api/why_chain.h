@@ -1,0 +1,63 @@
+#pragma once
+
+#include "api/tell.h"
+#include "core/holder.h"
+#include "core/queue.h"
+#include "core/state.h"
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+// The chain of those who are waited for: who holds a thing, what that one waits for, who holds
+// that, and so on down to a process. Everything is shown once, so a circle ends; inside this folder
+// only.
+namespace reeve::api {
+
+class Chain {
+ public:
+  Chain(Tell& tell, const State& state) : tell_(tell), state_(state), now_(tell.now().now) {}
+
+  void begin() { tell_.json.key("waiting_on").begin_array(); }
+  void end() { tell_.json.end_array(); }
+
+  // The holder, or the holders, and what they wait for.
+  void lock(const LockName& name);
+  void semaphore(const SemaphoreName& name);
+  void claim(ItemId id, const queue::Item& item);
+
+  // Something that nobody holds.
+  void fact(std::string_view kind, std::string_view name, Time since, std::string_view detail);
+
+ private:
+  bool is_first(std::string_view kind, ProjectNo project, const std::string& name);
+  bool entry(std::string_view kind,
+             std::string_view name,
+             const Holder* holder,
+             Time since,
+             std::string_view detail,
+             const Boxed<HolderMeta>& meta);
+  void waits_of(const Holder& holder);
+
+  Tell& tell_;
+  const State& state_;
+  Time now_;
+  std::size_t shown_ = 0;
+  std::set<std::tuple<std::string, ProjectNo, std::string>> seen_;
+};
+
+// What will happen, and when.
+struct Next {
+  std::string what;
+  std::optional<Time> at;
+};
+
+void tell_next(Tell& tell, const std::optional<Next>& next);
+
+// Of a process that is being ended.
+std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta);
+
+}  // namespace reeve::api

@@ -1,0 +1,168 @@
+#include "api/limits.h"
+#include "api/queue_list.h"
+#include "api/show.h"
+#include "api/why.h"
+#include "api/why_chain.h"
+#include "core/session.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace reeve::api {
+namespace {
+
+constexpr std::size_t claims_shown = 10;
+
+std::optional<queue::DueKey> first_due(const State& state, queue::QueueNo no, queue::Wait wait) {
+  const auto at = state.queues.due.lower_bound({no, wait, Time::min(), {}});
+  if (at == state.queues.due.end() || at->queue != no || at->wait != wait) return std::nullopt;
+  return *at;
+}
+
+std::optional<Next> next_of_queue(const State& state,
+                                  queue::QueueNo no,
+                                  const queue::Queue& queue) {
+  std::optional<Next> next;
+  const auto consider = [&](std::string what, std::optional<Time> at) {
+    if (at && (!next || *at < *next->at)) next = Next{std::move(what), at};
+  };
+  consider("the queue goes on", queue.paused_until);
+  if (const auto delay = first_due(state, no, queue::Wait::Delay)) {
+    consider(fmt::format("{} is ready", to_text(delay->item)), delay->due);
+  }
+  if (const auto claim = first_due(state, no, queue::Wait::Claim)) {
+    const queue::Item& item = *state.queues.items.find(claim->item);
+    consider(fmt::format("{} is taken back from {} unless that extends its claim",
+                         to_text(claim->item),
+                         item.rest->claim->holder.name),
+             claim->due);
+  }
+  return next;
+}
+
+void show_takers(Tell& tell, const State& state, queue::QueueNo no) {
+  tell.json.key("line").begin_array();
+  std::size_t shown = 0;
+  const PersistentSet<queue::TakerPlace>& lines = state.queues.lines;
+  for (auto at = lines.lower_bound({no, {}}); at != lines.end() && at->queue == no; ++at) {
+    const queue::Taker* taker = state.queues.takers.find(at->waiter);
+    if (!taker || ++shown > limits::waiters_shown) break;
+    tell.json.begin_object().field("holder", taker->holder.name);
+    tell.moment("since", taker->since);
+    tell.moment("until", taker->until);
+    if (!session::is_here(state, taker->session)) tell.json.field("away", true);
+    tell.json.end_object();
+  }
+  tell.json.end_array();
+}
+
+void fact_of_pause(Chain& chain, const std::string& name, const queue::Queue& queue, Time now) {
+  if (!queue.paused) return;
+  const std::string by = queue.paused_by
+                             ? " because " + to_text(queue.paused_by) + " failed too often"
+                             : std::string();
+  chain.fact("queue", name, now, fmt::format("paused{}; try `reeve queue resume {}`", by, name));
+}
+
+}  // namespace
+
+void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
+  const queue::Queue& queue = *state.queues.queues.find(no);
+  const std::string name = tell.name(queue.name);
+  const Time now = tell.now().now;
+  tell.result().field("id", name).field("kind", "queue");
+  Chain chain(tell, state);
+  chain.begin();
+  fact_of_pause(chain, name, queue, now);
+  const std::uint64_t ready = queue.counts.pending - queue.counts.delayed;
+  if (const ItemId first = first_ready(state, no); first && !queue.paused && queue.takers == 0) {
+    chain.fact(
+        "queue",
+        name,
+        state.queues.items.find(first)->created_at,
+        fmt::format("{} ready, and nobody takes them; try `reeve queue take {}`", ready, name));
+  }
+  std::size_t claims = 0;
+  for (auto at = state.queues.due.lower_bound({no, queue::Wait::Claim, Time::min(), {}});
+       at != state.queues.due.end() && at->queue == no && ++claims <= claims_shown;
+       ++at) {
+    chain.claim(at->item, *state.queues.items.find(at->item));
+  }
+  chain.end();
+  show_takers(tell, state, no);
+  tell_next(tell, next_of_queue(state, no, queue));
+}
+
+void why_item(Tell& tell, const State& state, ItemId id) {
+  const queue::Item& item = *state.queues.items.find(id);
+  const queue::Queue& queue = *state.queues.queues.find(item.queue);
+  const std::string name = tell.name(queue.name);
+  const Time now = tell.now().now;
+  tell.result().key("id").plain(to_text(id)).field("kind", "item").field("queue", name);
+  tell.json.field("state", state_of(item));
+  std::optional<Next> next;
+  Chain chain(tell, state);
+  chain.begin();
+  switch (item.state) {
+    case queue::ItemState::Pending:
+      fact_of_pause(chain, name, queue, now);
+      if (item.rest && item.rest->not_before) {
+        next = Next{"it is ready", item.rest->not_before};
+        const std::string why =
+            item.rest->last_error.empty()
+                ? std::string("delayed")
+                : fmt::format("rests after it failed: {}", item.rest->last_error);
+        chain.fact("item", to_text(id), item.created_at, why);
+      } else {
+        // Those before it, as far as counting is worth it.
+        std::size_t before = 0;
+        const auto& order = state.queues.ready;
+        for (auto at = order.lower_bound({item.queue, 0, {}});
+             at != order.end() && at->item != id && before < limits::prefix_search;
+             ++at) {
+          ++before;
+        }
+        chain.fact("queue",
+                   name,
+                   item.created_at,
+                   before == 0
+                       ? fmt::format("the next to be taken; {} wait for items", queue.takers)
+                       : fmt::format("{} are before it", before));
+        tell.json.end_array().field("place", before + 1);
+        show_takers(tell, state, item.queue);
+        return tell_next(tell, next_of_queue(state, item.queue, queue));
+      }
+      break;
+    case queue::ItemState::Processing: {
+      chain.claim(id, item);
+      const queue::Claim& held = *item.rest->claim;
+      next = next_of_process(state, held.meta);
+      if (!next && held.visibility) {
+        next = Next{
+            fmt::format("it is taken back from {} unless that extends its claim", held.holder.name),
+            saturating_add(std::max(held.last_sign, state.leases_from), *held.visibility)};
+      }
+      break;
+    }
+    case queue::ItemState::Completed:
+      chain.fact("item", to_text(id), item.rest->ended_at.value_or(now), "it is done");
+      break;
+    case queue::ItemState::Dead:
+      chain.fact(
+          "item",
+          to_text(id),
+          item.rest->ended_at.value_or(now),
+          fmt::format(
+              "dead: {}; try `reeve queue redrive {} {}`", item.rest->reason, name, to_text(id)));
+      break;
+  }
+  chain.end();
+  tell.json.key("line").begin_array().end_array();
+  tell_next(tell, next);
+}
+
+}  // namespace reeve::api

@@ -1,0 +1,199 @@
+"""Bad input, bad neighbours, a bad disk."""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+
+from daemon_client import Daemon, eventually, running, test
+
+
+@test
+def bad_input_gets_a_clear_error_and_harms_nobody():
+    with running() as daemon:
+        ana, bo = daemon.client(), daemon.client()
+        nested = b"[" * 10_000
+        for line, code in (
+                (b"{", -32700), (b"\x00\x01\x02", -32700), (b'{"id":1,"method":"x\xff"}', -32700),
+                (b'{"id":1,"method":"queue.push","params":{"queue":"q","data":' + nested, -32700),
+                (b"[]", -32600), (b'{"id":1}', -32600), (b'"x"', -32600),
+                (b'{"id":1,"method":"no.such"}', -32601),
+                (b'{"id":1,"method":"queue.push","params":{"queue":7,"data":1}}', -32602),
+                (b'{"id":1,"method":"queue.push","params":{"queue":"q"}}', -32602),
+                (b'{"id":1,"method":"lock.acquire","params":{"names":"a","holder":"b"}}', -32602),
+                (b'{"id":1,"method":"lock.acquire","params":{"names":["a"],"holder":"b","timeout_ms":-1}}', -32602),
+                (b'{"id":1,"method":"lock.acquire","params":{"names":["a"],"holder":"b","timeout_ms":1e99}}', -32602),
+        ):
+            ana.raw(line + b"\n")
+            answer = ana.read()
+            assert answer["error"]["code"] == code, (line[:80], answer)
+        # 64 MiB without an end: refused long before it is all there.
+        with contextlib.suppress(OSError):
+            for _ in range(64):
+                bo.raw(b"x" * (1 << 20))
+        bo.socket.settimeout(5)
+        with contextlib.suppress(OSError, EOFError):
+            assert bo.read()["error"]["code"] == -32600
+        # Half a line, and then nobody.
+        cy = daemon.client()
+        cy.raw(b'{"id":1,"method":"queue.push","params":{"queue":"half","da')
+        cy.close()
+        assert ana.refused("queue.stats", queue="half") == "NOT_FOUND"
+        assert daemon.memory() < 200 << 20
+
+
+@test
+def a_half_closed_socket_is_answered():
+    with running() as daemon:
+        ana = daemon.client()
+        ana.send("queue.push", queue="q", data=1)
+        ana.send("queue.take", queues=["q"], holder="ana")
+        ana.send("queue.take", queues=["q"], holder="ana", wait_ms=-1)
+        ana.socket.shutdown(socket.SHUT_WR)
+        answers = {}
+        with contextlib.suppress(EOFError):
+            while True:
+                answer = ana.read()
+                answers[answer["id"]] = answer
+        assert "ids" in answers[1]["result"]
+        assert answers[2]["result"]["items"][0]["data"] == 1
+        assert answers[3]["result"]["items"] == [], "the wait ended with its input"
+
+
+@test
+def a_thousand_connections_at_once():
+    with running() as daemon:
+        clients = [daemon.client() for _ in range(1000)]
+        for client in clients:
+            client.send("queue.push", queue="q", data="x")
+        for client in clients:
+            assert "ids" in client.read()["result"]
+        for client in clients:
+            client.send("queue.take", queues=["q"], holder="h", max=2, wait_ms=-1)
+        assert daemon.client().get("daemon.status")["connections"] >= 1001
+        for client in clients:
+            client.close()
+        daemon.clients.clear()
+        eventually(lambda: daemon.client().get("daemon.status")["connections"] < 20)
+        assert daemon.memory() < 200 << 20, daemon.memory()
+
+
+@test
+def slow_ones_do_not_hold_up_the_others():
+    with running() as daemon:
+        ana, drip, deaf = daemon.client(), daemon.client(), daemon.client()
+        ana.get("queue.push", queue="q", data="x" * 900_000)
+        # One who never reads what he asks for.
+        deaf.socket.setblocking(False)
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(100_000):
+                deaf.socket.send(b'{"id":1,"method":"queue.peek","params":{"queue":"q"}}\n')
+        line = b'{"id":9,"method":"session.hello"}\n'
+        slowest = 0.0
+        for i in range(40):
+            drip.raw(line[i % len(line):i % len(line) + 1])
+            began = time.monotonic()
+            ana.get("lock.acquire", names=["main"], holder="ana")
+            slowest = max(slowest, time.monotonic() - began)
+            time.sleep(0.01)
+        assert slowest < 2, slowest
+        assert drip.read()["id"] == 9
+        assert daemon.memory() < 200 << 20, daemon.memory()
+        before = daemon.cpu()
+        time.sleep(0.5)
+        assert daemon.cpu() - before < 0.2, "it spins for somebody who does not read"
+
+
+@test
+def without_descriptors_it_says_so_and_goes_on():
+    with running(limits=128) as daemon:
+        ana = daemon.client()
+        crowd = []
+        refused = 0
+        for _ in range(100):
+            client = daemon.client()
+            client.send("session.hello")
+            crowd.append(client)
+        for client in crowd:
+            client.socket.settimeout(3)
+            try:
+                answer = client.read()
+                refused += "error" in answer and answer["error"]["data"]["code"] == "TOO_MUCH"
+            except (OSError, EOFError):
+                refused += 1
+        assert refused > 0
+        assert ana.get("queue.push", queue="q", data=1)
+        before = daemon.cpu()
+        time.sleep(0.5)
+        assert daemon.cpu() - before < 0.2, "it spins"
+        for client in crowd:
+            client.close()
+        time.sleep(0.3)
+        assert daemon.client().get("session.hello")
+
+
+@test
+def a_full_disk_refuses_new_work_and_lets_the_old_be_finished():
+    base = tempfile.mkdtemp(prefix="reeve_daemon_")
+    disk = os.path.join(base, "disk")
+    os.mkdir(disk)
+    mount = ["mount", "-t", "tmpfs", "-o", "size=48m,mode=700", "tmpfs", disk]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        print("  (cannot mount a small disk: skipped)")
+        shutil.rmtree(base)
+        return
+    try:
+        daemon = Daemon(home=os.path.join(disk, "home"))
+        try:
+            ana = daemon.client()
+            kept = 0
+            code = None
+            blob = "x" * 500_000
+            for _ in range(400):
+                answer = ana.ask("queue.push", queue="q", data=blob)
+                if "error" in answer:
+                    code = answer["error"]["data"]["code"]
+                    break
+                kept += 1
+            assert code == "DISK_FULL", (code, kept)
+            assert ana.get("queue.stats", queue="q")["queues"][0]["pending"] == kept
+            # What finishes work still goes through.
+            assert ana.get("queue.purge", queue="q", state="pending")["count"] == kept
+            assert daemon.stop() == 0
+            daemon.start()
+            assert daemon.client().get("queue.stats", queue="q")["queues"][0]["pending"] == 0
+            assert daemon.stop() == 0
+        finally:
+            daemon.kill()
+            daemon.process.stderr.close()
+    finally:
+        subprocess.run(["umount", "-l", disk], check=False)
+        shutil.rmtree(base, ignore_errors=True)
+
+
+@test
+def a_failed_journal_ends_it_and_everybody_is_told():
+    if not shutil.which("strace"):
+        print("  (no strace: skipped)")
+        return
+    with running() as daemon:
+        ana, bo = daemon.client(), daemon.client()
+        ana.get("lock.acquire", names=["main"], holder="ana")
+        bo.send("lock.acquire", names=["main"], holder="bo", wait_ms=-1)
+        assert bo.is_silent()
+        tracer = subprocess.Popen(
+            ["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(daemon.process.pid), "-e",
+             "trace=pwrite64,pwritev,fdatasync", "-e", "inject=pwrite64,pwritev,fdatasync:error=EIO"],
+            stderr=subprocess.DEVNULL)
+        time.sleep(0.7)
+        try:
+            assert ana.refused("queue.push", queue="q", data=1) == "UNAVAILABLE"
+            assert bo.read()["error"]["data"]["code"] == "UNAVAILABLE"
+            assert daemon.process.wait(timeout=5) == 1
+            assert b"journal" in daemon.process.stderr.read() or "journal failed" in daemon.log()
+        finally:
+            tracer.kill()
+            tracer.wait()
