@@ -299,7 +299,8 @@ Result<Parsed> parse(const Command& command,
   parsed.command = &command;
   Reader reader(command.options, words, parsed);
   std::string complaint = reader.read(command_words, command.takes_command, false);
-  if (complaint.empty() && !parsed.has("help")) complaint = judge_arguments(command, parsed);
+  if (complaint.empty() && !parsed.has("help") && !parsed.has("version"))
+    complaint = judge_arguments(command, parsed);
   if (!complaint.empty()) return fail(Error::Code::BadRequest, std::move(complaint));
   return parsed;
 }

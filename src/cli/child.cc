@@ -283,6 +283,15 @@ void end_tree(pid_t group, pid_t spared, int grace) {
   }
 }
 
+void reap_orphans(pid_t keeper) {
+  siginfo_t ended{};
+  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0) {
+    if (ended.si_pid == keeper) return;  // it is reaped when it is dismissed
+    ::waitpid(ended.si_pid, nullptr, WNOHANG);
+    ended = {};
+  }
+}
+
 Gatherer::Gatherer() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 Gatherer::~Gatherer() { ::prctl(PR_SET_CHILD_SUBREAPER, 0); }
 

@@ -67,6 +67,9 @@ std::vector<pid_t> descendants(pid_t spared);
 // Ends the group and every descendant: TERM, `grace` ms, KILL. Back when nothing of it is left.
 void end_tree(pid_t group, pid_t spared, int grace);
 
+// Takes note of the orphans that have ended, so that they do not stay as zombies.
+void reap_orphans(pid_t keeper);
+
 // While this lives, orphans of our children become our children.
 class Gatherer {
  public:

@@ -113,6 +113,10 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
         fmt::format("{}; see `reeve {} --help`", parsed.error().message, found.command->name));
   }
   Context context(*parsed, std::string(parts.version));
+  if (parsed->has("version")) {
+    context.output.line(fmt::format("reeve {}", parts.version));
+    return context.output.done();
+  }
   if (parsed->has("help")) {
     context.output.out(help_of_command(context.output, *found.command));
     return context.output.done();

@@ -142,6 +142,7 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
     std::array<pollfd, 2> others{signals.readable(),
                                  pollfd{.fd = child.news(), .events = POLLIN, .revents = 0}};
     client.pump(keeper.next(), others);
+    reap_orphans(child.pid());
     while (const auto signal = signals.next()) {
       if (*signal == SIGCONT) {
         keeper.soon();

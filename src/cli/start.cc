@@ -23,13 +23,14 @@ constexpr int ready_descriptor = 3;
 [[noreturn]] void become_daemon(int ready, const Home& home, const std::vector<std::string>& more) {
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU}) {
     std::signal(signal, SIG_DFL);
   }
   ::umask(077);
   if (::chdir("/") != 0) ::_exit(1);
   const int null = ::open("/dev/null", O_RDWR);
+  if (null < 0) ::_exit(1);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     ::dup2(null, descriptor);
   }
@@ -43,6 +44,7 @@ constexpr int ready_descriptor = 3;
   std::vector<std::string> words{"reeve", "daemon", "run", "--home", home.path, "--ready-fd", "3"};
   words.insert(words.end(), more.begin(), more.end());
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());

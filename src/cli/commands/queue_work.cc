@@ -53,7 +53,6 @@ class Workshop {
 
   int run() {
     std::signal(SIGPIPE, SIG_IGN);
-    const Gatherer gatherer;
     const Signals signals{SIGINT, SIGTERM, SIGHUP};
     while (!failure_) {
       fill();
