@@ -186,7 +186,9 @@ Result<std::unique_ptr<SnapshotWriter>> FileJournal::begin_snapshot(const Moment
   Result<std::unique_ptr<File>> file =
       files_.create(unfinished(snapshot_name(moment.sequence)), Access::Write);
   if (!file) return end_unless_full(file.error());
-  if (planted(Bug::TruncateEarly)) (void)truncate_to(moment.sequence);
+  if (planted(Bug::TruncateEarly)) {
+    [[maybe_unused]] const Result<void> truncated = truncate_to(moment.sequence);
+  }
   return std::make_unique<Writer>(*this, moment, std::move(*file));
 }
 
