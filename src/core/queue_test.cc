@@ -248,7 +248,7 @@ TEST(Queue, RefusesWhatItCannotTake) {
   EXPECT_TRUE(
       refuses(take({std::vector<QueueName>(65, bugs), ana, {}, 1, {}}), Why::OverLimit, "queues"));
   EXPECT_TRUE(refuses(take({{{default_project, "-x"}}, ana, {}, 1, {}}), Why::BadName, "-x"));
-  EXPECT_TRUE(refuses(take({{bugs}, {default_project, ""}, {}, 1, {}}), Why::BadName, ""));
+  EXPECT_TRUE(refuses(take({{bugs}, {default_project, ""}, {}, 1, {}}), Why::BadName, "holder"));
   EXPECT_TRUE(refuses(take({{bugs}, ana, {}, 0, {}}), Why::BadValue, "max"));
   EXPECT_TRUE(refuses(take({{bugs}, ana, {}, 1001, {}}), Why::OverLimit, "max"));
   EXPECT_TRUE(refuses(take({{bugs}, ana, {}, 1, -1ms}), Why::BadValue, "wait"));
@@ -288,7 +288,7 @@ TEST(Queue, RefusesToTakeByNumberWhatIsNotThere) {
   EXPECT_TRUE(refuses(world.ask(TakeOne{lost, item, ana, {}}), Why::NotFound, "lost"));
   EXPECT_TRUE(refuses(world.ask(TakeOne{bugs, item, ana, {}}), Why::NotFound, to_text(item)));
   EXPECT_TRUE(
-      refuses(world.ask(TakeOne{chores, item, {default_project, ""}, {}}), Why::BadName, ""));
+      refuses(world.ask(TakeOne{chores, item, {default_project, ""}, {}}), Why::BadName, "holder"));
 }
 
 // ── Pause ──

@@ -40,7 +40,7 @@ TEST(Task, SomebodyIsAskedOnceUntilItMovesAgain) {
   EXPECT_EQ(drive.idle_out(), "Stuck(idle) stuck ask");
 
   drive.take(heartbeat(drive.task, drive.now + 1ms));
-  EXPECT_EQ(drive.last, "Running recovered");
+  EXPECT_EQ(drive.last, "Running heartbeat recovered");
   EXPECT_TRUE(drive.step.outcome.retire);
   EXPECT_EQ(drive.idle_out(), "Stuck(idle) stuck ask");
 }

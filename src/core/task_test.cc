@@ -267,7 +267,7 @@ TEST(Task, WhetherATickCameFirstMakesNoDifference) {
   ticked.ask(Command{Heartbeat{id}});
   not_ticked.ask(Command{Heartbeat{id}});
   EXPECT_EQ(the(ticked, id).state, the(not_ticked, id).state);
-  EXPECT_EQ(task_events(ticked), (Verbs{"stuck", "nudged", "recovered"}));
+  EXPECT_EQ(task_events(ticked), (Verbs{"stuck", "nudged", "heartbeat", "recovered"}));
   EXPECT_EQ(task_events(not_ticked), task_events(ticked));
 }
 
