@@ -222,7 +222,7 @@ void QueueModel::replied(Stamp stamp, const Request& request, const Reply& reply
     const auto* said = word<queue::Pushed>(reply);
     if (said && is_modelled(push->queue)) pushed(stamp, *push, *said);
   } else if (const auto* take = std::get_if<queue::Take>(command)) {
-    const Take who{take->holder, process_of(take->meta)};
+    const Take who{take->holder, named_process(take->meta)};
     if (const auto* waiting = word<Waiting>(reply)) waiting_.insert({waiting->waiter.value, who});
     if (const auto* said = word<queue::Taken>(reply)) taken(stamp, who, *said);
   } else if (const auto* complete = std::get_if<queue::Complete>(command)) {

@@ -12,7 +12,7 @@ namespace reeve::sim {
 // The alternative `T` of a reply, if it is that.
 template <class T>
 const T* word(const Reply& reply) {
-  using Noun = walled::noun_of<T, ReplySum>;
+  using Noun = walled::NounFor<T, ReplySum>;
   const Noun* noun = std::get_if<Noun>(&reply.value);
   if constexpr (std::is_same_v<T, Noun>) {
     return noun;
@@ -22,7 +22,7 @@ const T* word(const Reply& reply) {
 }
 
 // The process that a holder names.
-inline std::optional<Process> process_of(const Boxed<HolderMeta>& meta) {
+inline std::optional<Process> named_process(const Boxed<HolderMeta>& meta) {
   return meta ? meta->process : std::nullopt;
 }
 
