@@ -27,7 +27,7 @@ expect() {
 
 # same DIR: both readers print the same, and more than nothing.
 same() {
-  "$REEVE" journal cat "$1" >"$scratch/ours" 2>/dev/null
+  "$REEVE" journal cat "$1" --bytes >"$scratch/ours" 2>/dev/null
   python3 "$here/journal_reader.py" "$1" >"$scratch/theirs" 2>/dev/null
   [[ -s $scratch/ours ]] || fail "no records in $1"
   cmp "$scratch/ours" "$scratch/theirs" || fail "the two readers differ on $1"
@@ -49,10 +49,10 @@ golden=$here/golden/journal
 expect 0 '*journal 0102030405060708090a0b0c0d0e0f10*stopped cleanly before record 6' '' info "$golden"
 expect 0 '{"journal":*{"clean":true}' '' info "$golden" --json
 expect 0 '*segment-000000000001  4 records before 5*starts; no torn tail' '' verify "$golden"
-expect 0 '1 1 7 1700000000000 input 00000000000000d1 5 first
-2 2 7 1700000000000 input 00000000000000d1 6 second
-3 2 7 1700000000000 input 00000000000000d1 9 \\x00\\xff\\x5c and \\x0a
-4 2 7 1700000000000 input 00000000000000d1 0 
+expect 0 '1 1 7 1700000000000 input 00000000000000d1 5 "first"
+2 2 7 1700000000000 input 00000000000000d1 6 "second"
+3 2 7 1700000000000 input 00000000000000d1 9 "\\\\x00\\\\xff\\\\x5c and \\\\x0a"
+4 2 7 1700000000000 input 00000000000000d1 0 ""
 5 3 *' '' cat "$golden"
 expect 0 '5 3 *' '' cat "$golden" --from 5
 expect 0 '{"sequence":5,"group":3,"engine_ms":7,*"payload":"xxx*"}' '' cat "$golden" --from 5 --json
@@ -91,7 +91,9 @@ expect 2 '' '*--from wants a value*' cat --from
 expect 2 '' '*unexpected argument b*' cat a b
 expect 2 '' '*info takes no --from*' info --from 3
 expect 2 '' '*salvage wants --to NEW*' salvage "$golden"
-expect 2 '' '*accept needs the core*' accept "$golden" --from 3
+cp -r "$golden" "$scratch/foreign" # its payloads are no inputs, its snapshot is no state
+expect 1 '' '*the snapshot ends inside a chunk*' accept "$scratch/foreign" --from 3
+diff -r "$golden" "$scratch/foreign" || fail "a refused accept changed the journal"
 expect 3 '' '*cannot open the directory /nowhere*' info /nowhere
 mkdir "$scratch/empty"
 expect 3 '' '*there is no journal in*' verify "$scratch/empty"
@@ -124,7 +126,7 @@ expect 1 '*does not start: *segment-000000000001 at offset 4160*' '' verify "$hu
 if python3 "$here/journal_reader.py" "$hurt" >/dev/null 2>&1; then fail "the reader takes damage"; fi
 expect 0 '*damage: *offset 4160*salvaged 1 records after the beginning, up to record 1*lost: *' '' \
   salvage "$hurt" --to "$scratch/rescued"
-expect 0 '1 1 * first' '' cat "$scratch/rescued"
+expect 0 '1 1 * first' '' cat "$scratch/rescued" --bytes
 expect 0 '*starts*' '' verify "$scratch/rescued"
 expect 1 '' '*is not empty*' salvage "$hurt" --to "$scratch/rescued"
 

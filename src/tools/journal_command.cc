@@ -21,7 +21,7 @@ constexpr int exit_not_found = 3;
 constexpr std::string_view help =
     R"(usage: reeve journal info    [DIR] [--json]              the files and what is in them
        reeve journal verify  [DIR] [--json]              look at every byte; change nothing
-       reeve journal cat     [DIR] [--from SEQ] [--json] print the records
+       reeve journal cat     [DIR] [--from SEQ] [--json] print the records; --bytes: as they stand
        reeve journal salvage [DIR] --to NEW              copy what can be trusted of a damaged one
        reeve journal accept  [DIR] --from SEQ            take this version's decisions for the truth
 
@@ -43,6 +43,7 @@ struct Words {
   std::optional<std::string> to;
   std::optional<journal::Sequence> from;
   Shape shape = Shape::Text;
+  bool bytes = false;  // payloads as they stand, not as the inputs they are
 };
 
 // The complaint, if there is one.
@@ -53,6 +54,8 @@ std::optional<std::string> parse(std::span<const std::string_view> rest, Words& 
     if (takes_value && i + 1 == rest.size()) return fmt::format("{} wants a value", word);
     if (word == "--json") {
       words.shape = Shape::Json;
+    } else if (word == "--bytes" && words.verb == "cat") {
+      words.bytes = true;
     } else if (word == "--from") {
       const std::string_view text = rest[++i];
       journal::Sequence from = 0;
@@ -121,8 +124,8 @@ int run(const Words& words, const JournalKnowledge& knowledge, const Voice& voic
   if (words.verb == "info") {
     done = journal_info(**files, words.shape, voice.out);
   } else if (words.verb == "cat") {
-    done = journal_cat(
-        **files, words.from.value_or(1), words.shape, knowledge.show, voice.out, voice.err);
+    const ShowPayload& show = words.bytes ? ShowPayload{} : knowledge.show;
+    done = journal_cat(**files, words.from.value_or(1), words.shape, show, voice.out, voice.err);
   } else if (words.verb == "salvage") {
     done = journal::make_directory(*words.to);
     if (!done) return voice.failed(done.error());
