@@ -3,6 +3,7 @@
 #include "api/beanstalk/line.h"
 
 #include <benchmark/benchmark.h>
+
 #include <string_view>
 
 namespace reeve::api::beanstalk {

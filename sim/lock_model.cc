@@ -231,7 +231,8 @@ void LockModel::replied(Stamp stamp, const Request& request, const Reply& reply)
     want = {acquire->holder, named_process(acquire->meta), acquire->timeout, acquire->max_hold, {}};
     for (const LockName& name : acquire->names) want.names.push_back(name.name);
   } else if (const auto* slot = command_in<semaphore::Acquire>(request)) {
-    want = {slot->holder, named_process(slot->meta), slot->timeout, slot->max_hold, {slot->name.name}};
+    want = {
+        slot->holder, named_process(slot->meta), slot->timeout, slot->max_hold, {slot->name.name}};
   } else {
     return;
   }

@@ -13,7 +13,8 @@ namespace reeve::sim {
 bool plant(std::string_view name);
 
 // Runs the one of this name, or each of them in a process of its own, until it is found or the time
-// (60 s of the processor if not said) is up. Prints the table; the exit status is 0 if all were found.
+// (60 s of the processor if not said) is up. Prints the table; the exit status is 0 if all were
+// found.
 int find_planted(std::string_view name,
                  std::uint64_t first_seed,
                  std::optional<std::chrono::milliseconds> time);

@@ -17,9 +17,9 @@
 // fd() can be read, calls look(), and takes what happened to the engine.
 //
 // A process is watched through a pidfd, which tells of its end and of no other's; a group by its
-// leader's, and when that is gone by looking every 50 ms whether others are left. To end one is to send TERM to all of its tree, after
-// the grace KILL, and to look until nothing of it is left; what is still there 25 s after the KILL
-// has failed to be ended.
+// leader's, and when that is gone by looking every 50 ms whether others are left. To end one is to
+// send TERM to all of its tree, after the grace KILL, and to look until nothing of it is left; what
+// is still there 25 s after the KILL has failed to be ended.
 //
 // This version cannot run programs: every effect but the end of a process has failed at once.
 namespace reeve::adapters {

@@ -14,8 +14,8 @@ namespace reeve::daemon {
 // cannot.
 int run(std::span<const std::string_view> arguments, std::string_view version);
 
-// `reeve beanstalkd ...`, and this program started under the name beanstalkd: the same, by the flags
-// of the original (api/beanstalk/options.h).
+// `reeve beanstalkd ...`, and this program started under the name beanstalkd: the same, by the
+// flags of the original (api/beanstalk/options.h).
 int run_as_beanstalkd(std::span<const std::string_view> arguments, std::string_view version);
 
 }  // namespace reeve::daemon

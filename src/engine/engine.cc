@@ -346,9 +346,8 @@ void Engine::leave_laggards(Stamp stamp) {
 // The gap is an event like any other: on disk, and shown to those who follow.
 void Engine::record_gap(const Gap& gap, Stamp stamp) {
   Request request{.project = shared_project};
-  request.command =
-      EmitCustom{gap.projector + ":gap",
-                 {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
+  request.command = EmitCustom{
+      gap.projector + ":gap", {{"from", std::to_string(gap.from)}, {"to", std::to_string(gap.to)}}};
   input(std::move(request), stamp);
 }
 

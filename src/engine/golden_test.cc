@@ -67,7 +67,8 @@ TEST(EngineGolden, TheStateOfVersion1IsRead) {
 
 // docs/journal_format.md, by hand: a length of four bytes, then as many.
 TEST(EngineGolden, FramesAreWhatTheDocumentSays) {
-  const std::string framed = codec::frame("first") + codec::frame("") + codec::frame(std::string(300, 'x'));
+  const std::string framed =
+      codec::frame("first") + codec::frame("") + codec::frame(std::string(300, 'x'));
   EXPECT_EQ(framed.substr(0, 9), std::string("\x05\0\0\0first", 9));
   EXPECT_EQ(framed.substr(9, 8), std::string("\0\0\0\0\x2c\x01\0\0", 8));
   EXPECT_EQ(framed.size(), 9U + 4U + 304U);
