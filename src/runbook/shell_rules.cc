@@ -4,7 +4,6 @@
 #include <initializer_list>
 
 // The places where bash looks into the text of a word: what may stand there, and what may not.
-// Each of them was tried with a value that would have run a command.
 namespace reeve::runbook::shell {
 namespace {
 
