@@ -64,9 +64,10 @@ int follow(Context& context, Json params, std::uint64_t since) {
 std::string data_line(const Json& data) {
   std::string line;
   for (const auto& [name, value] : data.members()) {
+    const std::string text = value.is_string() ? value.text() : value.write();
+    if (text == "false" || text == "null") continue;
     if (!line.empty()) line += ' ';
-    line += fmt::format(
-        "{}={}", name, value.is_object() || value.is_array() ? value.write() : value.text());
+    line += text == "true" ? name : fmt::format("{}={}", name, text);
   }
   return printable(line);
 }
