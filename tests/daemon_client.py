@@ -17,7 +17,7 @@ REEVE = os.environ.get("REEVE", "build/release/reeve")
 class Client:
     """A connection that speaks JSON-RPC lines."""
 
-    def __init__(self, path, timeout=10):
+    def __init__(self, path, timeout=60):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(timeout)
         self.socket.connect(path)
