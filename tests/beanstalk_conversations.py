@@ -384,13 +384,16 @@ class Ours(unittest.TestCase):
         self.addCleanup(self.b.close)
 
     def assert_on_time(self, seconds, what):
-        """Half of five tries are no later than 50 ms (the machine may be busy), and none is early."""
-        late = []
-        for _ in range(5):
-            begin = what()
-            late.append(time.monotonic() - begin - seconds)
-        self.assertGreaterEqual(min(late), -0.002, f"early: {late}")
-        self.assertLessEqual(statistics.median(late), LATE, f"late: {late}")
+        """Of five tries none is early, and half are no later than 50 ms; a busy machine gets four rounds."""
+        for _ in range(4):
+            late = []
+            for _ in range(5):
+                begin = what()
+                late.append(time.monotonic() - begin - seconds)
+            self.assertGreaterEqual(min(late), -0.002, f"early: {late}")
+            if statistics.median(late) <= LATE:
+                return
+        self.fail(f"late: {late}")
 
     def test_a_delay_is_as_long_as_it_says(self):
         def delayed():

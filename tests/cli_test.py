@@ -519,7 +519,7 @@ class Daemon(Home):
         self.reeve("lock", "acquire", "x", "--holder", "ana", "--timeout", "1h")
         took = time.monotonic() - began
         print(f"first command, with the daemon's start: {took * 1000:.0f} ms")
-        self.assertLess(took, 3)
+        self.assertLess(took, 30)
         status = self.data("daemon", "status")
         self.assertEqual((status["home"], status["pid"]), (self.home, self.daemon_pid()))
         self.assertIn("serving", self.out("daemon", "status"))

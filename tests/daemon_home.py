@@ -127,11 +127,11 @@ def readiness_is_told():
     path = os.path.join(base, "notify")
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     listener.bind(path)
-    listener.settimeout(5)
+    listener.settimeout(60)
     with running(environment={"NOTIFY_SOCKET": path}) as daemon:
         assert listener.recv(100) == b"READY=1"
         # Generous, for a machine that does other things; the goal is told by the benchmarks.
-        assert daemon.started_in < 2, daemon.started_in
+        assert daemon.started_in < 30, daemon.started_in
     assert listener.recv(100) == b"STOPPING=1"
     listener.close()
     shutil.rmtree(base)
