@@ -277,6 +277,11 @@ void World::kind_clients() {
     return submit(0, std::move(request));
   }
   if (state.queues.ready.empty()) return;
+  // A crash may have erased the request that started the worker, before anybody was told.
+  if (plan_.pipelines > 0 && !state.workers.workers.contains({default_project, "shipper"})) {
+    for (Request& request : clients_.setup()) submit(0, std::move(request));
+    return;
+  }
   queue::Take take;
   for (const char* name : {"q0", "q1", "dl"}) take.queues.push_back({default_project, name});
   take.holder = {default_project, "drain", {}};
