@@ -279,7 +279,11 @@ void World::kind_clients() {
   if (state.queues.ready.empty()) return;
   // A crash may have erased the request that started the worker, before anybody was told.
   if (plan_.pipelines > 0 && !state.workers.workers.contains({default_project, "shipper"})) {
-    for (Request& request : clients_.setup()) submit(0, std::move(request));
+    for (Request& request : clients_.setup()) {
+      const CommandSum& command = request.command;
+      const bool about_queues = std::holds_alternative<queue::Command>(command);
+      if (!about_queues) submit(0, std::move(request));  // those have other limits by now
+    }
     return;
   }
   queue::Take take;
