@@ -452,7 +452,7 @@ class Ours(unittest.TestCase):
         os.symlink(shutil.which(reeve), link)
 
         def run(*words):
-            done = subprocess.run(words, capture_output=True, text=True, timeout=10)
+            done = subprocess.run(words, capture_output=True, text=True, timeout=60)
             return done.returncode, done.stdout, done.stderr
 
         self.assertRegex(run(link, "-v")[1], r"^beanstalkd 1\.12 \(reeve .*\)\n$")

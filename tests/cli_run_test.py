@@ -53,7 +53,7 @@ class LockRun(Home):
         runner = self.start("lock", "run", "a", "--wait", "--", "touch", self.file("ran"))
         self.until(lambda: self.waiting_for("a") == 1)
         self.reeve("lock", "release", "a", "--holder", "ana")
-        self.assertEqual(runner.wait(timeout=20), 0)
+        self.assertEqual(runner.wait(timeout=60), 0)
         self.assertTrue(os.path.exists(self.file("ran")))
 
     def test_waiting_for_what_one_runs_inside_is_refused(self):
@@ -66,7 +66,7 @@ class LockRun(Home):
             runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
             self.pid_in("pid")
             runner.send_signal(sent)
-            self.assertEqual(runner.wait(timeout=20), code)
+            self.assertEqual(runner.wait(timeout=60), code)
             os.unlink(self.file("pid"))
         self.assertEqual(self.data("lock", "show", "a")["state"], "free")
 
@@ -154,7 +154,7 @@ class QueueWork(Home):
         worker = self.start("queue", "work", "q", "--exec", "sleep 1")
         self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["processing"] == 1)
         worker.send_signal(signal.SIGTERM)
-        _, err = worker.communicate(timeout=20)
+        _, err = worker.communicate(timeout=60)
         self.assertEqual(worker.returncode, 0, err)
         self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["completed"], 1)
 
@@ -164,7 +164,7 @@ class QueueWork(Home):
         worker.send_signal(signal.SIGINT)
         time.sleep(0.2)
         worker.send_signal(signal.SIGINT)
-        _, err = worker.communicate(timeout=20)
+        _, err = worker.communicate(timeout=60)
         self.assertEqual(worker.returncode, 130, err)
         item = self.data("queue", "list", "q", "--state", "pending")["items"][0]
         self.assertEqual(item["attempts"], 0)
@@ -173,7 +173,7 @@ class QueueWork(Home):
         worker = self.start("queue", "work", "q", "--exec", "true")
         time.sleep(0.4)
         worker.send_signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(timeout=10), 0)
+        self.assertEqual(worker.wait(timeout=60), 0)
 
     def test_it_works_on_through_a_killed_daemon(self):
         worker = self.start("queue", "work", "q", "--exec", "cat >> " + os.path.join(self.base, "done"),
@@ -184,7 +184,7 @@ class QueueWork(Home):
             self.stop_daemon(signal.SIGKILL)
         self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["completed"] == 3)
         worker.send_signal(signal.SIGTERM)
-        self.assertEqual(worker.wait(timeout=10), 0)
+        self.assertEqual(worker.wait(timeout=60), 0)
         with open(os.path.join(self.base, "done"), encoding="utf-8") as file:
             self.assertEqual(sorted(file.read()), ["0", "1", "2"])
 

@@ -117,7 +117,7 @@ class Daemon:
     def stop(self):
         if self.process.poll() is None:
             self.process.terminate()
-        return self.process.wait(timeout=20)
+        return self.process.wait(timeout=60)
 
     def memory(self):
         with open(f"/proc/{self.process.pid}/status", encoding="ascii") as status:
@@ -162,7 +162,7 @@ def running(**options):
         shutil.rmtree(os.path.dirname(daemon.home), ignore_errors=True)
 
 
-def eventually(condition, seconds=10, what="it did not happen"):
+def eventually(condition, seconds=60, what="it did not happen"):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if condition():

@@ -127,7 +127,7 @@ def a_clean_stop_leaves_nothing_to_read_again():
         ana.get("lock.acquire", names=["main"], holder="ana")
         bo.send("lock.acquire", names=["main"], holder="bo", wait_ms=-1)
         assert ana.get("daemon.stop") is not None
-        assert daemon.process.wait(timeout=10) == 0
+        assert daemon.process.wait(timeout=60) == 0
         assert not os.path.exists(daemon.path)
         daemon.start()
         assert " 0 records read again" in daemon.log().splitlines()[-1], daemon.log()
