@@ -1,6 +1,7 @@
 """What is left when the daemon, or somebody else, is killed."""
 
 import contextlib
+import json
 import os
 import socket
 import threading
@@ -28,6 +29,24 @@ def a_session_comes_back_after_the_daemon_was_killed():
         assert bo.read()["result"]["holder"] == "bo"
         bo.close()
         eventually(lambda: ana.get("lock.show", name="mine")["state"] == "free")
+
+
+@test
+def what_is_resumed_and_asked_again_in_one_breath_can_be_cancelled():
+    with running() as daemon:
+        ana = daemon.client()
+        session = ana.get("session.hello")["session"]
+        ana.send("queue.take", queues=["q"], holder="ana", wait_ms=-1, key="k")
+        assert ana.is_silent()
+        daemon.restart()
+        ana = daemon.client()
+        take = {"queues": ["q"], "holder": "ana", "wait_ms": -1, "key": "k"}
+        ana.raw(b"".join(json.dumps(line).encode() + b"\n" for line in (
+            {"id": 1, "method": "session.resume", "params": {"session": session}},
+            {"id": 2, "method": "queue.take", "params": take},
+            {"id": 3, "method": "request.cancel", "params": {"id": 2}})))
+        assert sorted(ana.read()["id"] for _ in range(3)) == [1, 2, 3]
+        assert ana.get("queue.stats", queue="q")["queues"][0]["takers"] == 0
 
 
 @test

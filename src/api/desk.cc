@@ -98,8 +98,10 @@ void Desk::resume(Connection& from, Call call, SessionId session, Stamp now) {
   engine_->session_returned(ticket(std::move(asked)), session, now);
 }
 
+// A wait belongs to the session it was asked under: a connection that was resumed has had two.
 void Desk::cancel(Connection& from, WaiterId waiter, Stamp now) {
-  Request request{.session = from.session()};
+  const auto asked = waiters_.find(waiter.value);
+  Request request{.session = asked == waiters_.end() ? from.session() : asked->second.session};
   request.command = CancelRequest{waiter};
   engine_->submit(ticket({{}, {}, {}, {}}), std::move(request), now);
 }

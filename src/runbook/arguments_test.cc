@@ -108,7 +108,7 @@ RC_GTEST_PROP(Arguments, AnySpecAndAnyWordsAreAnswered, ()) {
   const std::vector<std::string> words = *rc::gen::container<std::vector<std::string>>(text);
   const std::vector<std::string_view> views(words.begin(), words.end());
   const auto values = read_words(*arguments, {}, views);
-  RC_ASSERT(values || !values.error().empty());
+  RC_ASSERT((values || !values.error().empty()));
   RC_ASSERT(*parse_arguments(usage_of(*arguments)) == *arguments);
 }
 

@@ -66,7 +66,7 @@ RC_GTEST_PROP(ZoneFile, ABrokenFileIsAnErrorAndNeverMore, ()) {
   bytes[at] = *rc::gen::arbitrary<char>();
   bytes.resize(*rc::gen::inRange<std::size_t>(at, bytes.size()));
   const Result<time_zone::Zone> zone = parse_zone("x", bytes);
-  RC_ASSERT(!zone || time_zone::is_sound(*zone));
+  RC_ASSERT((!zone || time_zone::is_sound(*zone)));
 }
 
 }  // namespace
