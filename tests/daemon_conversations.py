@@ -83,7 +83,8 @@ def deadlines_fire_on_time():
                 ana.get("queue.push", queue="q", data=1, delay_ms=delay)
                 ana.get("queue.take", queues=["q"], holder="ana", wait_ms=-1)
                 all_of_them.append((time.monotonic() - began) * 1000 - delay)
-                assert min(all_of_them) >= 0 and len(all_of_them) < 30, all_of_them
+                # Engine time is whole milliseconds: the one in which it was pushed had begun.
+                assert min(all_of_them) > -1 and len(all_of_them) < 30, all_of_them
         before = daemon.cpu()
         time.sleep(1)
         assert daemon.cpu() - before < 0.05, "an idle daemon is busy"
