@@ -140,8 +140,8 @@ def a_silent_holder_that_names_a_process_is_ended_before_its_lock_is_given_on():
                                 start_new_session=True)
         polite = subprocess.Popen(["sleep", "60"])
         try:
-            ana.get("lock.acquire", names=["p"], holder="ana", timeout_ms=100, meta={"pid": polite.pid})
             began = time.monotonic()
+            ana.get("lock.acquire", names=["p"], holder="ana", timeout_ms=100, meta={"pid": polite.pid})
             bo.get("lock.acquire", names=["p"], holder="bo", wait_ms=-1)
             assert polite.wait(timeout=1) == -signal.SIGTERM
             assert 0.1 <= time.monotonic() - began < 2

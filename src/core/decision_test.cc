@@ -1,6 +1,7 @@
 #include "core/decision.h"
 
 #include "core/decision_test.h"
+#include "core/much_due_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -185,6 +186,7 @@ TEST(Decision, AnAnswerAtTheDeadlineComesTooLateTickOrNoTick) {
   question.within = 10s;
   question.default_choice = 0;
   const DecisionId id = opened(world, question);
+  much_falls_due_in(world, 9s);
   world.stamp.now += 10s;
 
   const auto reply = resolve(world, {id, Choice::Cancel, "", "ana"});

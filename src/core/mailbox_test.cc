@@ -1,6 +1,7 @@
 #include "core/mailbox.h"
 
 #include "base/die_testing.h"
+#include "core/much_due_testing.h"
 #include "core/testing.h"
 
 #include <gtest/gtest.h>
@@ -148,6 +149,7 @@ TEST(Mailbox, WhetherATickCameFirstMakesNoDifferenceToWhatIsRemembered) {
   World world;
   world.ask(Command{mail("m1")});
   world.ask(Command{Ack{"ana", "m1"}});
+  much_falls_due_in(world, 23h);
   world.stamp.now += 24h;
 
   EXPECT_EQ(as<Refused>(world.ask(Command{Ack{"ana", "m1"}})), (Refused{Why::NotFound, "m1"}));
