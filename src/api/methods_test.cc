@@ -316,7 +316,7 @@ TEST_F(WhyMethod, FollowsTheChainOfHolders) {
                    R"({"kind":"lock","name":"docs","holder":"ana")",
                    R"("pid":77)",
                    R"("line":[{"holder":"cy")",
-                   "it goes to cy unless bo gives a heartbeat"}));
+                   "without a heartbeat of bo it goes to cy"}));
 }
 
 TEST_F(WhyMethod, TellsOfItemsAndQueues) {

@@ -1,7 +1,6 @@
 #include "api/errors.h"
 #include "api/limits.h"
 #include "api/methods.h"
-#include "api/nearest.h"
 #include "api/paging.h"
 #include "api/rpc.h"
 #include "api/show.h"
@@ -18,22 +17,6 @@ namespace {
 constexpr std::string_view known_kinds[] = {"lock", "sem", "queue", "item"};
 
 // ── What is meant by a name ──
-
-// The names near this one: there may be many, and so only the first are looked at.
-std::string nearest_name(const State& state, std::string_view text, ProjectNo project) {
-  std::vector<std::string_view> names;
-  const auto add = [&](const auto& map) {
-    using Name = std::remove_cvref_t<decltype(map.begin()->first)>;
-    for (auto at = map.lower_bound(Name{project, ""}); at != map.end(); ++at) {
-      if (at->first.project != project || names.size() >= limits::list_entries) break;
-      names.push_back(at->first.name);
-    }
-  };
-  add(state.locks.locks);
-  add(state.semaphores.semaphores);
-  add(state.queues.names);
-  return std::string(nearest(text, names));
-}
 
 // kept: name what was asked for, second the kind that was said. None: that was told.
 std::optional<std::string_view> kind_meant(Tell& tell, const State& state) {
@@ -58,7 +41,7 @@ std::optional<std::string_view> kind_meant(Tell& tell, const State& state) {
     return std::nullopt;
   }
   const std::string_view kind = said.empty() ? std::string_view("thing called") : said;
-  tell_not_found(tell, kind, text, nearest_name(state, text, tell.project()));
+  tell_not_found(tell, kind, text);
   return std::nullopt;
 }
 

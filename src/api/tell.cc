@@ -1,6 +1,8 @@
 #include "api/tell.h"
 
 #include "api/errors.h"
+#include "api/limits.h"
+#include "api/nearest.h"
 #include "base/match.h"
 #include "codec/text_forms.h"
 
@@ -85,10 +87,36 @@ std::string quoted(std::string_view name) { return fmt::format("\"{}\"", name); 
 
 // ── What was refused ──
 
+namespace {
+
+// The name of that kind (or of any, if the kind is none of these) that may have been meant. There
+// may be many, and so only the first are looked at.
+std::string_view nearest_name(const Tell& tell, std::string_view kind, std::string_view name) {
+  std::vector<std::string_view> names;
+  const auto add = [&](const auto& map) {
+    using Name = std::remove_cvref_t<decltype(map.begin()->first)>;
+    for (auto at = map.lower_bound(Name{tell.project(), ""}); at != map.end(); ++at) {
+      if (at->first.project != tell.project() || names.size() >= limits::list_entries) break;
+      names.push_back(at->first.name);
+    }
+  };
+  const bool semaphores = kind == "semaphore" || kind == "sem";
+  const bool any = !semaphores && kind != "lock" && kind != "queue";
+  if (any || kind == "lock") add(tell.state().locks.locks);
+  if (any || semaphores) add(tell.state().semaphores.semaphores);
+  if (any || kind == "queue") add(tell.state().queues.names);
+  return nearest(name, names);
+}
+
+}  // namespace
+
 void tell_not_found(Tell& tell,
                     std::string_view kind,
                     std::string_view name,
                     std::string_view nearest) {
+  if (nearest.empty() && tell.has_state() && kind != "item") {
+    nearest = nearest_name(tell, kind, name);
+  }
   std::string message = fmt::format("there is no {} {}", kind, quoted(name));
   if (!nearest.empty()) {
     message += fmt::format("; did you mean {}?", quoted(nearest));
@@ -102,6 +130,62 @@ void tell_not_found(Tell& tell,
   JsonWriter& json = tell.error(code::not_found, message).field("kind", kind).field("name", name);
   if (!nearest.empty()) json.field("nearest", nearest);
 }
+
+namespace {
+
+// What does not go as things are, and what would help.
+std::string not_allowed(const Tell& tell,
+                        std::string_view thing,
+                        std::string_view kind,
+                        std::string_view state) {
+  const Kept& kept = tell.kept();
+  if (kind == "queue" && state.starts_with("item-")) {
+    return fmt::format("{} is not dead; try `reeve queue show {} {}`", state, kept.name, state);
+  }
+  if (kind == "queue" && state == "processing" && !kept.second.empty()) {
+    return fmt::format(
+        "{} is being worked on; try again when its claim is over, see `reeve why {}`",
+        kept.second,
+        kept.second);
+  }
+  if (kind == "queue" && state == "processing") {
+    return fmt::format("{}: items of it are being worked on; try again when they are done", thing);
+  }
+  if (kind == "queue" && (state == "pending" || state == "purge it first")) {
+    return fmt::format("{} still has items; try `reeve queue purge {}`", thing, kept.name);
+  }
+  if (kind == "queue" && state == "takers") {
+    return fmt::format("{}: somebody waits for its items, see `reeve why {}`", thing, kept.name);
+  }
+  return fmt::format("{}: not while it is {}", thing, state);
+}
+
+std::string bad_name(std::string_view kind, std::string_view name) {
+  if (kind == "event") {
+    return fmt::format(
+        "{} cannot be an event of your own: one is called category:action, and "
+        "the category is none of Reeve's (such as lock or queue)",
+        quoted(name));
+  }
+  return fmt::format(
+      "{} cannot be a name: one has 1 to 200 bytes without control characters, does "
+      "not begin with - and has no .. in it",
+      quoted(name));
+}
+
+std::string bad_value(const Tell& tell, std::string_view thing, std::string_view field) {
+  if (field == "weight" && tell.has_state()) {
+    const semaphore::Semaphore* found =
+        tell.state().semaphores.semaphores.find({tell.project(), tell.kept().name});
+    if (found) {
+      return fmt::format(
+          "{}: a weight is between 1 and its capacity, {}", thing, found->config.capacity);
+    }
+  }
+  return fmt::format("{}: {} cannot have this value", thing, field);
+}
+
+}  // namespace
 
 void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
   const std::string& subject = refused.subject;
@@ -122,15 +206,10 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
       return;
     }
     case Why::BadName:
-      tell.error(code::bad_name,
-                 fmt::format("{} cannot be a name: one has 1 to 200 bytes without control "
-                             "characters, does not begin with - and has no .. in it",
-                             quoted(subject)))
-          .field("field", subject);
+      tell.error(code::bad_name, bad_name(kind, subject)).field("field", subject);
       return;
     case Why::BadValue:
-      tell.error(code::bad_value, fmt::format("{}: {} cannot have this value", thing, subject))
-          .field("field", subject);
+      tell.error(code::bad_value, bad_value(tell, thing, subject)).field("field", subject);
       return;
     case Why::OverLimit:
       tell.error(code::over_limit,
@@ -156,7 +235,7 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
       tell.error(code::key_reused, "this key came with another request before; use a fresh one");
       return;
     case Why::NotAllowed:
-      tell.error(code::not_allowed, fmt::format("{}: not while it is {}", thing, subject))
+      tell.error(code::not_allowed, not_allowed(tell, thing, kind, subject))
           .field("name", tell.kept().name)
           .field("state", subject);
       return;

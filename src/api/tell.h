@@ -76,6 +76,7 @@ class Tell {
   Stamp now() const { return now_; }
   Sequence sequence() const { return sequence_; }
   // There for those who asked for it.
+  bool has_state() const { return state_ != nullptr; }
   const State& state() const { return *state_; }
   Desk& desk() const { return *desk_; }
 
@@ -107,6 +108,7 @@ using ShowState = void (*)(Tell& tell, const State& state);
 
 // Refusals that look the same whatever was asked. `kind` and `name` say what it was about.
 void tell_refused(Tell& tell, const Refused& refused, std::string_view kind);
+// With what may have been meant, if that was not said and the state is at hand.
 void tell_not_found(Tell& tell,
                     std::string_view kind,
                     std::string_view name,

@@ -63,10 +63,10 @@ std::optional<Next> next_of_lock(const State& state,
   if (!limit) return std::nullopt;
   const std::string& holder = tenure->holder.name;
   if (line.empty())
-    return Next{fmt::format("it is stale unless {} gives a heartbeat", holder), limit};
+    return Next{fmt::format("without a heartbeat of {} it is stale", holder), limit};
   return Next{
       fmt::format(
-          "it goes to {} unless {} gives a heartbeat", holder_of(state, line.front()), holder),
+          "without a heartbeat of {} it goes to {}", holder, holder_of(state, line.front())),
       limit};
 }
 
@@ -101,7 +101,7 @@ void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name) {
   const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
   if (!next && due != state.semaphores.due.end() && due->name == name) {
     const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
-    next = Next{fmt::format("what {} has is free unless it gives a heartbeat", due->holder.name),
+    next = Next{fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
                 slot ? over_at(slot->lease, state.leases_from) : std::optional(due->due)};
   }
   tell_next(tell, next);

@@ -21,7 +21,8 @@ constexpr std::array<Option, 8> globals{{
     {.name = "home",
      .takes = Takes::Text,
      .value = "DIR",
-     .help = "where the state is; default: $REEVE_HOME, else ~/.local/state/reeve",
+     .help = "where the state is; default: $REEVE_HOME, else $XDG_STATE_HOME/reeve, else "
+             "~/.local/state/reeve",
      .completes = Completes::File},
     {.name = "color",
      .takes = Takes::Text,
@@ -140,8 +141,10 @@ class Reader {
     }
     if (!value && at_ + 1 < words_.size()) {
       const std::string_view next = words_[at_ + 1];
-      const bool wanted =
-          option.takes == Takes::MaybeDuration ? parse_duration(next).has_value() : next != "--";
+      // A bare number was meant as a duration, and is none.
+      const bool wanted = option.takes == Takes::MaybeDuration
+                              ? parse_duration(next).has_value() || integer(next).has_value()
+                              : next != "--";
       if (wanted) {
         value = next;
         ++at_;

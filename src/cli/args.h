@@ -25,7 +25,7 @@ enum class Takes : std::uint8_t {
   Text,
   Number,         // an integer, perhaps negative
   Duration,       // 500ms, 30s, 1h30m
-  MaybeDuration,  // the next word, but only if it is a duration
+  MaybeDuration,  // the next word, but only if it is a duration; a bare number is refused
 };
 
 // What the shell can offer for a word.

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -30,6 +31,21 @@ std::string absolute(const std::string& path) {
   if (path.starts_with('/')) return path;
   std::array<char, 4096> here{};
   return getcwd(here.data(), here.size()) ? std::string(here.data()) + "/" + path : path;
+}
+
+// It is one already, or nothing is in it: whose mode could be changed without harm to others.
+bool may_become_a_home(int folder) {
+  if (faccessat(folder, "journal", F_OK, AT_SYMLINK_NOFOLLOW) == 0) return true;
+  const int copy = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = copy < 0 ? nullptr : fdopendir(copy);
+  if (!entries) {
+    if (copy >= 0) close(copy);
+    return false;
+  }
+  int count = 0;
+  while (readdir(entries)) ++count;  // NOLINT(concurrency-mt-unsafe): a stream of our own
+  closedir(entries);
+  return count <= 2;
 }
 
 }  // namespace
@@ -69,6 +85,13 @@ Result<Descriptor> open_private_folder(const std::string& path, bool others_may_
                             about.st_uid));
   }
   const mode_t forbidden = others_may_look ? 022 : 077;
+  if ((about.st_mode & forbidden) != 0 && !may_become_a_home(folder.get())) {
+    return fail(Error::Code::Io,
+                fmt::format("{} is open to others (mode {:04o}) and no home of Reeve; choose "
+                            "another with --home DIR",
+                            path,
+                            about.st_mode & 07777U));
+  }
   if ((about.st_mode & forbidden) != 0) {
     return fail(Error::Code::Io,
                 fmt::format("{} is open to others (mode {:04o}); try `chmod 700 {}`",

@@ -23,6 +23,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -207,6 +208,7 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   about.boot_id = adapters::boot_id();
   instance->write(version, about.socket);
   log.open(*home, words.foreground_log);
+  prctl(PR_SET_NAME, "reeve");  // it may have been started as /proc/self/exe
   set_signals();
   raise_descriptor_limit();
 

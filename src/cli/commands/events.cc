@@ -26,10 +26,13 @@ void tell(Context& context, const Json& event) {
   const std::string at = event["at"].text();
   const auto moment = parse_moment(at);
   const std::string time = output.look.iso || !moment ? at : relative(*moment, wall_now());
-  output.line(fmt::format("{} {:<28} {}",
-                          output.styled(Style::Dim, fmt::format("{:>10}", time)),
-                          printable(event["name"].text()),
-                          data_line(event["data"])));
+  // On a terminal an event is a line; what does not fit is cut.
+  const std::string stamp = fmt::format("{:>10}", time);
+  std::string words =
+      fmt::format("{:<28} {}", printable(event["name"].text()), data_line(event["data"]));
+  const std::size_t width = Output::out_width();
+  if (width > stamp.size() + 1) words = fitted(words, width - stamp.size() - 1);
+  output.line(fmt::format("{} {}", output.styled(Style::Dim, stamp), words));
 }
 
 bool is_old(const Json& event, std::optional<std::int64_t> oldest) {

@@ -35,7 +35,7 @@ constexpr std::array<Option, 4> events_options{
       .letter = 'n',
       .takes = Takes::Number,
       .value = "N",
-      .help = "the last so many; default: 20"}}};
+      .help = "the last so many; default: 20, with -f 10"}}};
 constexpr std::array<Example, 3> events_examples{
     {{"reeve events -f", "everything, as it happens"},
      {"reeve events -f --match 'lock:**' --json", "one JSON object a line"},

@@ -51,9 +51,12 @@ constexpr std::array<Option, 6> acquire_options{
       .value = "P",
       .help = "a process that lives as long as the lease; in a script: --pid $$"},
      label_option}};
-constexpr std::array<Option, 2> release_options{{holder_option, token_option}};
-constexpr std::array<Option, 2> heartbeat_options{
-    {required(holder_option), required(token_option)}};
+constexpr Option owner_option{.name = "holder",
+                              .takes = Takes::Text,
+                              .value = "H",
+                              .help = "who holds it; default: $REEVE_HOLDER"};
+constexpr std::array<Option, 2> release_options{{owner_option, token_option}};
+constexpr std::array<Option, 2> heartbeat_options{{owner_option, required(token_option)}};
 constexpr std::array<Option, 1> check_options{{required(token_option)}};
 constexpr std::array<Option, 2> force_options{
     {{.name = "reason",

@@ -68,6 +68,13 @@ Json names_of(const Parsed& parsed) {
   return names;
 }
 
+// Null: nobody said.
+Json holder_said(const Parsed& parsed) {
+  if (parsed.has("holder")) return text_of(parsed, "holder");
+  const auto said = environment("REEVE_HOLDER");
+  return said ? Json(*said) : Json();
+}
+
 Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"names", names_of(parsed)},
                   {"holder", holder},
@@ -109,9 +116,7 @@ int acquire(Context& context, const Parsed& parsed) {
 }
 
 int release(Context& context, const Parsed& parsed) {
-  const auto holder = parsed.has("holder")          ? text_of(parsed, "holder")
-                      : environment("REEVE_HOLDER") ? Json(*environment("REEVE_HOLDER"))
-                                                    : Json();
+  const Json holder = holder_said(parsed);
   if (holder.is_null()) return context.misuse("lock release wants --holder H (or $REEVE_HOLDER)");
   const Answer answer = context.client().change(
       "lock.release",
@@ -128,10 +133,12 @@ int release(Context& context, const Parsed& parsed) {
 }
 
 int heartbeat(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().change("lock.heartbeat",
-                                                json_of({{"name", parsed.words[0]},
-                                                         {"holder", text_of(parsed, "holder")},
-                                                         {"token", number_of(parsed, "token")}}));
+  const Json holder = holder_said(parsed);
+  if (holder.is_null()) return context.misuse("lock heartbeat wants --holder H (or $REEVE_HOLDER)");
+  const Answer answer = context.client().change(
+      "lock.heartbeat",
+      json_of(
+          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   if (!context.quiet()) {

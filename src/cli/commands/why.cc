@@ -10,6 +10,11 @@ namespace reeve::cli {
 
 namespace {
 
+std::string since(const Output& output, const Json& moment) {
+  const std::string text = output.moment(moment);
+  return text == "now" ? "since just now" : fmt::format("since {}", text);
+}
+
 void tell(Context& context, const Json& why) {
   Output& output = context.output;
   const auto& chain = why["waiting_on"].items();
@@ -23,7 +28,7 @@ void tell(Context& context, const Json& why) {
   for (const Json& link : chain) {
     std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
     if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
-    if (link.has("since")) line += fmt::format(" since {}", output.moment(link["since"]));
+    if (link.has("since")) line += " " + since(output, link["since"]);
     if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
     output.line(indent + line);
     if (link.has("detail")) {
@@ -35,10 +40,10 @@ void tell(Context& context, const Json& why) {
   const auto& line = why["line"].items();
   if (!line.empty()) output.line("in line");
   for (std::size_t i = 0; i < line.size(); ++i) {
-    output.line(fmt::format("  {:>3}. {}  since {}",
+    output.line(fmt::format("  {:>3}. {}  {}",
                             i + 1,
                             printable(line[i]["holder"].text()),
-                            output.moment(line[i]["since"])));
+                            since(output, line[i]["since"])));
   }
   const Json& next = why["next"];
   if (next.is_object()) {
