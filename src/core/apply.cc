@@ -92,10 +92,7 @@ Reply Root::handle(const Request& request) {
   settle_due();
   drain();
   turn_.touched_ = 0;
-  const bool settled = std::exchange(turn_.changed_, false);
-  Reply reply = answer(request);
-  turn_.changed_ = turn_.changed_ || settled;
-  return reply;
+  return answer(request);
 }
 
 Reply Root::answer(const Request& request) {
@@ -110,7 +107,7 @@ Reply Root::answer(const Request& request) {
   const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (std::optional<Reply> before = key::recall(turn_, name, digest)) return *std::move(before);
   Reply reply = dispatch(request);
-  if (turn_.changed_ && key::is_kept(reply)) key::remember(turn_, name, digest, reply);
+  if (key::is_kept(reply)) key::remember(turn_, name, digest, reply);
   return reply;
 }
 

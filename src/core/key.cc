@@ -157,9 +157,18 @@ bool is_kept(const reeve::Reply& reply) {
     return std::holds_alternative<grant::Granted>(*of_grant) ||
            std::holds_alternative<grant::NotGranted>(*of_grant);
   }
+  if (const lock::Reply* of_lock = std::get_if<lock::Reply>(&reply.value)) {
+    return std::holds_alternative<lock::Released>(*of_lock) ||
+           std::holds_alternative<lock::Alive>(*of_lock) ||
+           std::holds_alternative<lock::Cleaned>(*of_lock);
+  }
+  if (const semaphore::Reply* of_semaphore = std::get_if<semaphore::Reply>(&reply.value)) {
+    return std::holds_alternative<semaphore::Released>(*of_semaphore) ||
+           std::holds_alternative<semaphore::Alive>(*of_semaphore);
+  }
   if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
     const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
-    return !taken || !taken->items.empty();
+    return taken ? !taken->items.empty() : !std::holds_alternative<queue::StaleClaim>(*of_queue);
   }
   return true;
 }

@@ -58,6 +58,32 @@ TEST(Key, AReplyThatChangedNothingIsNotKept) {
   EXPECT_TRUE(is<grant::Granted>(world.ask(acquire("bo"), {}, "k")));
 }
 
+// A retry must not push again what the first request found there.
+TEST(Key, AnAnswerThatSaysThatSomethingIsDoneIsKeptAlthoughItChangedNothing) {
+  World world;
+  queue::Push command = push("1");
+  command.items.front().dedupe_key = "one";
+  world.ask(command);
+  const Reply first = world.ask(command, {}, "k");
+  const queue::TakenItem taken =
+      as<queue::Taken>(world.ask(queue::Take{{command.queue}, holder("ana"), {}, 1, {}})).items[0];
+  world.ask(queue::Complete{command.queue, {{taken.id, taken.claim}}});
+
+  EXPECT_EQ(world.ask(command, {}, "k"), first);
+}
+
+TEST(Key, WhatTimeChangesInTheSameStepMakesNoDifferenceToWhatIsKept) {
+  for (const bool due : {false, true}) {
+    World world;
+    world.ask(push("1"));
+    if (due) world.ask(lock::Acquire{{main_lock}, holder("ana"), {}, 1s, {}, {}});
+    world.stamp.now += 1s;
+    const lock::Release release{{default_project, "free"}, holder("bo"), {}};
+    EXPECT_TRUE(is<lock::AlreadyFree>(world.ask(release, {}, "k")));
+    EXPECT_TRUE(world.state.keys.entries.empty());
+  }
+}
+
 TEST(Key, AKeyIsGoodToTheLastMomentOfItsDayAndForgottenOneMillisecondLater) {
   World world;
   const Reply first = world.ask(push("1"), {}, "k");

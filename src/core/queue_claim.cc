@@ -84,32 +84,6 @@ void escalate(Turn& turn, ItemId id, const QueueName& queue, const std::string& 
   decision::open(turn, std::move(question));
 }
 
-// The item's attempts are used up.
-void exhaust(Turn& turn, ItemId id, const std::string& error, Time when) {
-  const QueueNo no = turn.state().queues.items.find(id)->queue;
-  const QueueName name = get(turn, no).name;
-  switch (get(turn, no).config.on_exhaust) {
-    case OnExhaust::Dead:
-      die(turn, id, error, when);
-      break;
-    case OnExhaust::Escalate:
-      die(turn, id, error, when);
-      escalate(turn, id, name, error);
-      break;
-    case OnExhaust::Pause:
-      // It begins anew: whoever resumes the queue wants it tried.
-      rearrange(turn, id, [](Item& item) {
-        make_pending(item, std::nullopt);
-        item.attempts = 0;
-      });
-      if (!get(turn, no).paused || get(turn, no).paused_until) {
-        pause_queue(turn, no, std::nullopt, id);
-      }
-      escalate(turn, id, name, error);
-      break;
-  }
-}
-
 // The attempt failed as of `when`. With `announce` the next one is told of as a failure, else the
 // caller has told of it in other words.
 void fail_attempt(Turn& turn,
@@ -121,10 +95,8 @@ void fail_attempt(Turn& turn,
   set_error(turn, id, error);
   const Item& item = *turn.state().queues.items.find(id);
   const QueueNo no = item.queue;
+  if (is_exhausted(turn, item)) return exhaust(turn, id, error, when);
   const Config& config = get(turn, no).config;
-  if (config.max_attempts != 0 && item.attempts >= config.max_attempts) {
-    return exhaust(turn, id, error, when);
-  }
   const Duration delay = retry_after ? *retry_after : backoff_of(config, id, item.attempts);
   back_to_pending(turn, id, delay, when);
   if (announce) {
@@ -179,6 +151,36 @@ std::uint64_t mix(std::uint64_t value) {
 }
 
 }  // namespace
+
+bool is_exhausted(const Turn& turn, const Item& item) {
+  const std::uint32_t max = get(turn, item.queue).config.max_attempts;
+  return max != 0 && item.attempts >= max;
+}
+
+void exhaust(Turn& turn, ItemId id, const std::string& error, Time when) {
+  const QueueNo no = turn.state().queues.items.find(id)->queue;
+  const QueueName name = get(turn, no).name;
+  switch (get(turn, no).config.on_exhaust) {
+    case OnExhaust::Dead:
+      die(turn, id, error, when);
+      break;
+    case OnExhaust::Escalate:
+      die(turn, id, error, when);
+      escalate(turn, id, name, error);
+      break;
+    case OnExhaust::Pause:
+      // It begins anew: whoever resumes the queue wants it tried.
+      rearrange(turn, id, [](Item& item) {
+        make_pending(item, std::nullopt);
+        item.attempts = 0;
+      });
+      if (!get(turn, no).paused || get(turn, no).paused_until) {
+        pause_queue(turn, no, std::nullopt, id);
+      }
+      escalate(turn, id, name, error);
+      break;
+  }
+}
 
 Duration backoff_of(const Config& config, ItemId item, std::uint32_t attempts) {
   Duration delay = std::min(config.backoff_first, config.backoff_max);

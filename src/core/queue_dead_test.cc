@@ -77,6 +77,54 @@ TEST_F(QueueDead, ASilenceThatIsOverIsFoundInTheDeadLetterQueueThoughNoTickCame)
   EXPECT_EQ(world.take(lost).id, item);
 }
 
+// ── A lowered maximum ──
+
+TEST_F(QueueDead, WhatALoweredMaximumHasUsedUpIsGivenToNobody) {
+  const ItemId spent = world.push(bugs);
+  world.fail(bugs, world.take(bugs));
+  const ItemId fresh = world.push(bugs);
+  set([](Config& config) { config.max_attempts = 1; });
+
+  EXPECT_EQ(world.take(bugs).id, fresh);
+  EXPECT_EQ(world.state_of(spent), ItemState::Dead);
+  EXPECT_EQ(world.told<HasDied>(), (std::vector<HasDied>{{bugs, spent, "boom", std::nullopt}}));
+}
+
+TEST_F(QueueDead, AnItemThatIsReleasedUnderALoweredMaximumIsGivenToNobody) {
+  const ItemId item = world.push(bugs);
+  world.fail(bugs, world.take(bugs));
+  const TakenItem second = world.take(bugs);
+  set([](Config& config) { config.max_attempts = 1; });
+  const WaiterId waiter = world.await({bugs});
+  world.release(bugs, second);
+
+  EXPECT_EQ(world.state_of(item), ItemState::Dead);
+  const ItemId fresh = world.push(bugs);
+  EXPECT_EQ(as<Taken>(world.answer_to(waiter)).items.at(0).id, fresh);
+}
+
+TEST_F(QueueDead, MoreThanAStepMayTouchIsEndedStepByStepAndWhoWaitsIsServed) {
+  const std::size_t many = limits::touched_a_step + 10;
+  for (std::size_t i = 0; i < many; ++i) world.push(bugs);
+  for (std::size_t i = 0; i < many; ++i) world.fail(bugs, world.take(bugs), "boom", 1s);
+  world.pass(1s);
+  set([](Config& config) { config.max_attempts = 1; });
+  const WaiterId waiter = world.await({bugs});
+  world.pass(1ms);
+  EXPECT_EQ(world.counts(bugs).dead, many);
+
+  const ItemId fresh = world.push(bugs);
+  EXPECT_EQ(as<Taken>(world.answer_to(waiter)).items.at(0).id, fresh);
+}
+
+TEST_F(QueueDead, WhoNamesAnItemBeginsAnewWithIt) {
+  const ItemId item = world.push(bugs);
+  world.fail(bugs, world.take(bugs));
+  set([](Config& config) { config.max_attempts = 1; });
+
+  EXPECT_EQ(as<Taken>(world.ask(TakeOne{bugs, item, ana, {}})).items.at(0).attempts, 1u);
+}
+
 TEST_F(QueueDead, RedriveSendsItHome) {
   with_dead_letters();
   const ItemId item = dead_item();

@@ -4,6 +4,7 @@
 #include "core/turn.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 // What the verbs of core/queue are made of; nobody else needs it.
@@ -88,6 +89,11 @@ TakenItem claim(Turn& turn,
                 const Boxed<HolderMeta>& meta,
                 std::optional<Duration> visibility);
 Duration visibility_of(const Turn& turn, const Item& item);
+
+// Whether it may not be tried again: the maximum may be lower than when it was tried last.
+bool is_exhausted(const Turn& turn, const Item& item);
+// What the queue does with an item whose attempts are used up.
+void exhaust(Turn& turn, ItemId id, const std::string& error, Time when);
 
 // The claim is over as of `when`; its attempt has failed as of `when`.
 void expire(Turn& turn, ItemId id, Time when);

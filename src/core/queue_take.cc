@@ -14,6 +14,33 @@ const ReadyKey* first_ready(const Turn& turn, QueueNo no) {
   return at != ready.end() && at->queue == no ? &*at : nullptr;
 }
 
+// The first that may be tried. What a lowered maximum has used up is not given to anybody: it ends
+// when its turn comes. None also if that was more than a step may touch: a tick goes on.
+const ReadyKey* first_to_try(Turn& turn, QueueNo no) {
+  while (const ReadyKey* key = first_ready(turn, no)) {
+    const ItemId id = key->item;
+    const Item& item = *turn.state().queues.items.find(id);
+    if (!is_exhausted(turn, item)) return key;
+    if (!turn.may_touch()) {
+      if (!get(turn, no).unserved) turn.change().queues.queues.edit(no)->unserved = turn.now();
+      rearm(turn, no);
+      return nullptr;
+    }
+    turn.touch();
+    exhaust(turn, id, std::string(rest_of(item).last_error), turn.now());
+    if (get(turn, no).paused) return nullptr;
+  }
+  return nullptr;
+}
+
+// Whoever names an item wants it tried, whatever became of it before.
+void begin_anew(Turn& turn, ItemId id) {
+  rearrange(turn, id, [](Item& item) {
+    make_pending(item, std::nullopt);
+    item.attempts = 0;
+  });
+}
+
 std::optional<WaiterId> first_in_line(const Turn& turn, QueueNo no) {
   if (get(turn, no).takers == 0) return std::nullopt;
   return turn.state().queues.lines.lower_bound({no, {}})->waiter;
@@ -33,7 +60,7 @@ std::vector<TakenItem> take_best(Turn& turn,
                                  const Boxed<HolderMeta>& meta,
                                  std::uint32_t max) {
   const auto first = [&](QueueNo no) {
-    const ReadyKey* key = first_ready(turn, no);
+    const ReadyKey* key = first_to_try(turn, no);
     return key ? std::optional(*key) : std::nullopt;
   };
   std::vector<ReadyKey> heads;
@@ -216,16 +243,14 @@ reeve::Reply take_one(Turn& turn, const TakeOne& command) {
   }
   switch (item->state) {
     case ItemState::Pending:
+      if (is_exhausted(turn, *item)) begin_anew(turn, command.item);
       break;
     case ItemState::Processing:
       return refused(Why::NotAllowed, "processing");
     case ItemState::Completed:
       return refused(Why::NotAllowed, "completed");
     case ItemState::Dead:
-      rearrange(turn, command.item, [](Item& dead) {
-        make_pending(dead, std::nullopt);
-        dead.attempts = 0;
-      });
+      begin_anew(turn, command.item);
       break;
   }
   const Duration visibility = visibility_of(turn, *find(turn, *no, command.item));
@@ -239,7 +264,7 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn,
   settle(turn);
   const std::optional<QueueNo> no = find(turn, queue);
   if (!no || !is_open(turn, *no)) return std::nullopt;
-  const ReadyKey* first = first_ready(turn, *no);
+  const ReadyKey* first = first_to_try(turn, *no);
   if (!first) return std::nullopt;
   return claim(turn, ItemId(first->item), holder, {}, std::nullopt);
 }
@@ -250,15 +275,13 @@ std::optional<TakenItem> take_again_for_pipeline(Turn& turn, ItemId id, const Ho
   if (!item) return std::nullopt;
   switch (item->state) {
     case ItemState::Pending:
+      if (is_exhausted(turn, *item)) begin_anew(turn, id);
       break;
     case ItemState::Processing:
     case ItemState::Completed:
       return std::nullopt;
     case ItemState::Dead:
-      rearrange(turn, id, [](Item& dead) {
-        make_pending(dead, std::nullopt);
-        dead.attempts = 0;
-      });
+      begin_anew(turn, id);
       break;
   }
   return claim(turn, id, holder, {}, std::nullopt);
