@@ -33,8 +33,7 @@ Time LockModel::limit_of(const Tenure& tenure) const {
   return limit;
 }
 
-// What is over when anything is decided is over for good, whatever grace comes later. Grace itself
-// is decided before what it is for.
+// What is over when the due is settled is over for good, whatever grace comes later.
 void LockModel::lapse(Time now) {
   const auto look_at = [&](Tenure& tenure) {
     if (!tenure.lapsed && now > limit_of(tenure)) tenure.lapsed = limit_of(tenure);
@@ -254,7 +253,7 @@ void LockModel::decided(Stamp stamp,
                         const Outgoing* ended_effect,
                         bool repeated) {
   token_before_ = last_token_;
-  if (!std::holds_alternative<Resumed>(input)) lapse(stamp.now);
+  if (settles(input)) lapse(stamp.now);
   sessions_.decided(stamp, input, ended_effect);
   if (const auto* lost = std::get_if<Undelivered>(&input)) taken_back(lost->reply);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);

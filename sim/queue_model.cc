@@ -264,7 +264,7 @@ void QueueModel::decided(Stamp stamp,
                          const Outgoing* ended_effect,
                          bool repeated) {
   token_before_ = last_token_;
-  if (!std::holds_alternative<Resumed>(input)) {
+  if (settles(input)) {
     for (auto& [id, item] : items_) {
       if (item.place != Place::Processing || item.lapsed) continue;
       if (stamp.now > limit_of(item)) item.lapsed = limit_of(item);

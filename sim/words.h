@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/holder.h"
+#include "core/input.h"
 #include "core/reply.h"
 
 #include <optional>
@@ -19,6 +20,13 @@ const T* word(const Reply& reply) {
   } else {
     return noun ? std::get_if<T>(noun) : nullptr;
   }
+}
+
+// Whether what is due is settled before this is judged. What was seen is heard first, and grace is
+// decided before what it is for.
+inline bool settles(const Input& input) {
+  if (const auto* request = std::get_if<Request>(&input)) return !is_observation(request->command);
+  return std::holds_alternative<Tick>(input) || std::holds_alternative<session::Returned>(input);
 }
 
 // The process that a holder names.
