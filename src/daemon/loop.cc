@@ -3,6 +3,7 @@
 #include "adapters/process.h"
 #include "base/match.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -18,6 +19,9 @@ using namespace std::chrono_literals;
 
 // How long those who do not read may hold up the end.
 constexpr Duration last_words = 2s;
+
+// How long a batch looks for the next of those who may join it.
+constexpr auto gathering = 15us;
 
 // Sessions count from here: another place at every start.
 SessionId random_session() {
@@ -95,13 +99,17 @@ void Loop::turn() {
   collect();                     // what is durable now
   more_ = engine_.look(moment);  // what is due comes before what is new
   hear_hands();
-  if (engine_.wants_input()) peers_.serve(now_);
+  if (engine_.wants_input()) gather();
 
-  if (std::optional<engine::Batch> batch = engine_.take_batch()) writer_->begin(*std::move(batch));
+  while (std::optional<engine::Batch> batch = engine_.take_batch()) {
+    writer_->commit(*std::move(batch));
+    collect();  // a quick disk has it already; else there is none while it is on its way
+  }
   engine_.deliver();
   keep();
   if (desk_.catch_up(now_)) more_ = true;
   if (peers_.flush(now_)) more_ = true;
+  answered_ += peers_.take_written();
   if (stage_ != Stage::Serving) advance();
 }
 
@@ -112,8 +120,10 @@ void Loop::wait() {
     const Duration until = std::min<Duration>(std::max(*next - now_.now, Duration{0}), 24h);
     poller_.wake_at(reading_.boot + until);
   }
-  const std::span<const Ready> all =
-      engine_.wants_input() ? poller_.wait(idle) : poller_.wait_inside(idle);
+  hear(engine_.wants_input() ? poller_.wait(idle) : poller_.wait_inside(idle));
+}
+
+void Loop::hear(std::span<const Ready> all) {
   for (const Ready& ready : all) {
     switch (ready.mark.kind) {
       case Mark::Kind::Peer:
@@ -131,6 +141,30 @@ void Loop::wait() {
       case Mark::Kind::ClockSet:
         break;
     }
+  }
+}
+
+// Whoever was answered a moment ago is likely to ask again: a batch that has them all costs no more
+// than one of half of them. So for a moment, much shorter than a commit, it looks for those who are
+// missing; who asks alone is not kept waiting.
+void Loop::gather() {
+  std::size_t heard = peers_.serve(now_);
+  const std::size_t expected = std::exchange(answered_, 0);
+  auto until = std::chrono::steady_clock::now() + gathering;
+  while (heard > 0 && heard < expected && engine_.wants_input()) {
+    const std::span<const Ready> all = poller_.wait(false);
+    const auto now = std::chrono::steady_clock::now();
+    if (all.empty()) {
+      if (now > until) return;
+      continue;
+    }
+    hear(all);
+    // Whatever it was besides is for the next turn, which must not sleep over it.
+    more_ = more_ || !std::ranges::all_of(all, [](const Ready& ready) {
+              return ready.mark.kind == Mark::Kind::Peer;
+            });
+    heard += peers_.serve(now_);
+    until = now + gathering;
   }
 }
 

@@ -17,6 +17,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@
 //     of processes ─┘
 //
 // While one batch is on its way to the disk the next is being decided; whatever came in meanwhile
-// is one commit. Other threads write (engine/writer.h) and look after the journal
-// (engine/keeper.h), and wake this one when they have done something.
+// is one commit. (A disk that is quicker than another thread is written by this one.) Other threads
+// write (engine/writer.h) and look after the journal (engine/keeper.h), and wake this one when they
+// have done something.
 namespace reeve::daemon {
 
 class Loop final : public api::Steward {
@@ -63,6 +65,8 @@ class Loop final : public api::Steward {
 
   void turn();
   void wait();
+  void hear(std::span<const Ready> all);
+  void gather();
   void collect();
   void hear_hands();
   void keep();
@@ -88,7 +92,8 @@ class Loop final : public api::Steward {
 
   Stamp now_;
   engine::Reading reading_;
-  bool more_ = false;  // there is something to do without waiting
+  bool more_ = false;         // there is something to do without waiting
+  std::size_t answered_ = 0;  // connections, since the last commit
   Stage stage_ = Stage::Serving;
   Time stage_until_;
   bool checkpoint_wanted_ = false;

@@ -79,12 +79,13 @@ void Peers::is_ready(const Ready& ready) {
   ready_.push_back(ready.mark.number);
 }
 
-void Peers::serve(Stamp now) {
+std::size_t Peers::serve(Stamp now) {
   if (paused_until_ && now.now >= *paused_until_) resume_listening();
   for (const std::size_t which : std::exchange(ready_listeners_, {})) {
     if (which < listeners_.size() && !paused_until_) accept_from(listeners_[which], now);
   }
-  for (const std::uint64_t seat : std::exchange(ready_, {})) {
+  const std::vector<std::uint64_t> all = std::exchange(ready_, {});
+  for (const std::uint64_t seat : all) {
     const auto found = peers_.find(seat);
     if (found == peers_.end()) continue;
     Peer& peer = found->second;
@@ -98,6 +99,7 @@ void Peers::serve(Stamp now) {
     if ((ready & EPOLLOUT) != 0) write_to(seat, now);
   }
   wake_due(now);
+  return all.size();
 }
 
 void Peers::accept_from(Listener& listener, Stamp now) {
@@ -252,6 +254,7 @@ void Peers::write_to(std::uint64_t seat, Stamp now) {
         send(peer.socket.get(), output.data(), output.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (size < 0 && errno != EAGAIN && errno != EINTR) return close(seat, now);
     const std::size_t taken = size > 0 ? static_cast<std::size_t>(size) : 0;
+    ++written_;
     connection.written(taken);
     if (connection.output().empty()) {
       peer.blocked.reset();

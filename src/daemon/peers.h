@@ -43,11 +43,14 @@ class Peers {
   void is_ready(const Ready& ready);
 
   // New ones come in, ready ones are read and decided about, those whose time has come are woken.
-  void serve(Stamp now);
+  // How many were ready.
+  std::size_t serve(Stamp now);
 
   // What there is to be written, as far as the sockets take it. True: somebody has more already.
   bool flush(Stamp now);
   bool has_output() const;
+  // To how many something was written since the last time.
+  std::size_t take_written() { return std::exchange(written_, 0); }
 
   // When serve() or flush() have something to do without anybody being ready.
   std::optional<Time> next_wake() const;
@@ -104,6 +107,7 @@ class Peers {
   std::optional<Time> paused_until_;  // there are no descriptors left
   Time next_sweep_;
   std::size_t buffered_ = 0;
+  std::size_t written_ = 0;
   bool reads_ = true;
   Descriptor reserve_;  // given up for a moment to tell somebody that there is no room
   std::vector<char> buffer_;

@@ -1,6 +1,7 @@
 #include "base/check.h"
 #include "engine/testing.h"
 
+#include <thread>
 #include <utility>
 
 namespace reeve::engine::testing {
@@ -43,6 +44,7 @@ class MemoryJournal final : public journal::Journal {
   Result<Sequence> commit(std::span<const journal::Entry> entries) override {
     CHECK(!entries.empty());
     if (disk_.fails) return fail(*disk_.fails);
+    if (disk_.takes.count() > 0) std::this_thread::sleep_for(disk_.takes);
     ++disk_.groups;
     disk_.clean = false;
     for (const journal::Entry& entry : entries) {

@@ -6,6 +6,7 @@
 #include "engine/recovery.h"
 #include "journal/journal.h"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -70,8 +71,9 @@ struct MemoryDisk {
   Sequence truncated = 0;
   bool clean = false;
 
-  std::optional<Error> fails;  // every commit from now on
-  bool full = false;           // snapshots find no room
+  std::optional<Error> fails;         // every commit from now on
+  std::chrono::nanoseconds takes{0};  // every commit, by the clock
+  bool full = false;                  // snapshots find no room
   journal::Room room = journal::Room::Plenty;
   bool wants_snapshot = false;
   bool wants_prepare = false;

@@ -18,6 +18,20 @@ Writer::~Writer() {
   thread_.join();
 }
 
+Result<Sequence> Writer::write(Batch& batch) {
+  const auto began = std::chrono::steady_clock::now();
+  Result<Sequence> last = journal_.commit(batch.entries());
+  pace_ += (std::chrono::steady_clock::now() - began - pace_) / 8;
+  return last;
+}
+
+// Without a batch on its way the thread sleeps: all that it has is the caller's.
+void Writer::commit(Batch batch) {
+  if (pace_ > limits::quick_commit) return begin(std::move(batch));
+  CHECK(!finished_);
+  finished_ = write(batch);
+}
+
 void Writer::begin(Batch batch) {
   {
     const std::scoped_lock lock(mutex_);
@@ -40,7 +54,7 @@ void Writer::run() {
     if (!batch_) return;
     Batch& batch = *batch_;
     lock.unlock();
-    Result<Sequence> last = journal_.commit(batch.entries());
+    Result<Sequence> last = write(batch);
     lock.lock();
     batch_.reset();
     finished_ = std::move(last);

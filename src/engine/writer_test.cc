@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <semaphore>
+#include <string>
 
 namespace reeve::engine {
 namespace {
@@ -28,6 +30,50 @@ TEST(Writer, CommitsOnItsThreadAndSaysSo) {
   house.engine().committed(**finished);
   house.engine().deliver();
   EXPECT_TRUE(house.reply_to(ticket));
+}
+
+// The first ones tell how quick the disk is.
+TEST(Writer, ADiskThatIsQuickIsWrittenOnTheCallersThread) {
+  MemoryDisk disk;
+  House house(disk);
+  house.start();
+  std::counting_semaphore<> woken{0};
+  Writer writer(house.journal(), [&] { woken.release(); });
+  int at_once = 0;
+  for (int i = 0; i < 100; ++i) {
+    const Ticket ticket = house.ask(take_lock(ana, "lock" + std::to_string(i)));
+    writer.commit(*house.engine().take_batch());
+    auto finished = writer.finished();
+    if (finished) {
+      ++at_once;
+    } else {
+      woken.acquire();
+      finished = writer.finished();
+    }
+    ASSERT_TRUE(finished && *finished);
+    house.engine().committed(**finished);
+    house.engine().deliver();
+    ASSERT_TRUE(house.reply_to(ticket));
+  }
+  EXPECT_GE(at_once, 1);
+  EXPECT_LT(at_once, 100);
+}
+
+TEST(Writer, ADiskThatIsSlowIsWrittenOnItsOwnThread) {
+  MemoryDisk disk;
+  disk.takes = 2 * limits::quick_commit;
+  House house(disk);
+  house.start();
+  std::counting_semaphore<> woken{0};
+  Writer writer(house.journal(), [&] { woken.release(); });
+  for (int i = 0; i < 20; ++i) {
+    house.ask(take_lock(ana, "lock" + std::to_string(i)));
+    writer.commit(*house.engine().take_batch());
+    woken.acquire();
+    const auto finished = writer.finished();
+    ASSERT_TRUE(finished && *finished);
+    house.engine().committed(**finished);
+  }
 }
 
 TEST(Writer, PassesAFailureOn) {
