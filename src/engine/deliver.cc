@@ -49,7 +49,7 @@ void Engine::release(Pending& pending) {
     if (pending.ticket) {
       ports_.listener.queried(pending.ticket, pending.snapshot->state, pending.snapshot->stamp);
     } else {
-      snapshot_ = std::move(pending.snapshot);
+      snapshot_ = std::move(*pending.snapshot);
     }
     return;
   }

@@ -148,7 +148,7 @@ void Engine::submit(Ticket ticket, Request request, Stamp stamp) {
 void Engine::query(Ticket ticket, Stamp stamp) {
   notice(stamp);
   Pending pending{.after = state_.sequence, .ticket = ticket};
-  if (!failed_) pending.snapshot = Snapshot{state_, stamp};
+  if (!failed_) pending.snapshot = std::make_unique<Snapshot>(state_, stamp);
   hold(std::move(pending));
 }
 
@@ -300,7 +300,7 @@ void Engine::checkpoint() {
   checkpointing_ = true;
   bytes_when_asked_ = bytes_since_checkpoint_;
   Pending pending{.after = state_.sequence};
-  pending.snapshot = Snapshot{state_, last_stamp_};
+  pending.snapshot = std::make_unique<Snapshot>(state_, last_stamp_);
   hold(std::move(pending));
 }
 

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -165,7 +166,8 @@ class Engine {
     Ticket ticket = {};
     std::optional<Said> said = {};          // none: it came after the end
     std::vector<EffectId> ended = {};       // left the outbox: makes room for the next effects
-    std::optional<Snapshot> snapshot = {};  // of a query, or without a ticket of a checkpoint
+    // Of a query, or without a ticket of a checkpoint. Apart, because it is large and few have one.
+    std::unique_ptr<Snapshot> snapshot = {};
   };
 
   void notice(Stamp stamp);

@@ -49,7 +49,7 @@ class Writer {
   std::optional<Result<Sequence>> finished_;
   bool stop_ = false;
   // How long a commit takes: the last ones count for more. Whoever commits has it.
-  std::chrono::nanoseconds pace_ = 2 * limits::quick_commit;
+  std::chrono::nanoseconds pace_{0};
   std::thread thread_;
 };
 
