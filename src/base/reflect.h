@@ -479,7 +479,7 @@ constexpr std::string_view prefix() {
 template <class T>
   requires(std::is_aggregate_v<T> && !is_bare<T>)
 struct Of<T> {
-  using Own = Fields<T, members_of<T>>;
+  using Own = Fields<T, MembersOf<T>>;
 
   static constexpr Shape shape() {
     return {.kind = Kind::Struct,

@@ -104,6 +104,6 @@ constexpr auto members() {
 #endif
 
 template <class T>
-using members_of = decltype(members<T>());
+using MembersOf = decltype(members<T>());
 
 }  // namespace reeve::reflect

@@ -77,7 +77,7 @@ std::optional<Finding> look(const Cron& cron, Stamp now) {
   const Duration window = std::max(definition.window, on_time);
 
   if (definition.catch_up == CatchUp::All) {
-    if (now.now - first->now <= window) return Finding{{}, *first, *first};
+    if (now.now - first->now <= window) return Finding{{}, first, *first};
     const Stamp outside = moved(now, -window - Duration{1});
     const Stamp last = last_instant(cron, outside).value_or(*first);
     return Finding{{{first->wall, last.wall}}, {}, last};
