@@ -1,6 +1,7 @@
 #include "tools/journal_command.h"
 
 #include "journal/real_files.h"
+#include "tools/home_lock.h"
 
 #include <fmt/format.h>
 
@@ -25,8 +26,8 @@ constexpr std::string_view help =
        reeve journal salvage [DIR] --to NEW              copy what can be trusted of a damaged one
        reeve journal accept  [DIR] --from SEQ            take this version's decisions for the truth
 
-DIR is the directory of a journal that no daemon is using; without it, `journal` in the home:
---home DIR, else $REEVE_HOME, else $XDG_STATE_HOME/reeve, else ~/.local/state/reeve.
+DIR is the directory of a journal; without it, `journal` in the home: --home DIR, else $REEVE_HOME,
+else $XDG_STATE_HOME/reeve, else ~/.local/state/reeve. accept wants one that no daemon is using.
 
 A line of cat: sequence, group, engine ms, wall ms, type, digest, bytes, payload.
 Exit: 0 ok, 1 failed or damaged, 2 usage, 3 no journal there.
@@ -110,10 +111,24 @@ struct Voice {
 };
 
 int run(const Words& words, const JournalKnowledge& knowledge, const Voice& voice) {
+  const std::string directory = directory_of(words);
   // Looking needs no probe, and no leave to write.
-  const auto files =
-      journal::RealFiles::open_directory(directory_of(words), journal::SyncMethod::DataSync);
+  const auto files = journal::RealFiles::open_directory(directory, journal::SyncMethod::DataSync);
   if (!files) return voice.failed(files.error());
+
+  // Who changes a journal has it alone; who looks is told that it moves.
+  std::optional<HomeLock> ours;
+  if (words.verb == "accept" || words.verb == "salvage") {
+    const std::string& changed = words.verb == "accept" ? directory : *words.to;
+    Result<HomeLock> held = HomeLock::hold(changed, fmt::format("journal {}", words.verb));
+    if (!held) return voice.failed(held.error());
+    ours.emplace(std::move(*held));
+  }
+  if (words.verb != "accept") {
+    if (const auto user = user_of(directory)) {
+      voice.err(fmt::format("in use by process {}", *user));
+    }
+  }
 
   if (words.verb == "verify") {
     const Result<Verdict> verdict = journal_verify(**files, words.shape, voice.out);

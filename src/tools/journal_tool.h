@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-// What `reeve journal` does to a directory that no daemon is using. Data goes to a sink, line by
-// line. info, verify and cat change nothing.
+// What `reeve journal` does to a directory. Data goes to a sink, line by line. info, verify and cat
+// change nothing; accept wants a directory that nobody else is using (home_lock.h).
 namespace reeve::tools {
 
 using Sink = std::function<void(std::string_view line)>;
