@@ -20,12 +20,13 @@ class Words(Home):
 
     def commands(self):
         pages = [self.out("--help")]
-        groups = re.findall(r"^  (lock|sem|queue|project|daemon)\b", pages[0], re.M)
-        self.assertEqual(len(groups), 5)
+        groups = re.findall(r"^  (lock|sem|queue|project|daemon|journal)\b", pages[0], re.M)
+        self.assertEqual(len(groups), 6)
         words = re.findall(r"^  ([a-z]+)\b", pages[0].split("Groups")[0], re.M)
         commands = [[word] for word in words]
         for group in groups:
             pages.append(self.out(group, "--help"))
+            self.assertIn("Examples\n  reeve " + group, pages[-1])
             verbs = re.findall(rf"^  {group} ([a-z-]+)", pages[-1], re.M)
             commands += [[group, verb] for verb in verbs]
         return pages, commands
@@ -51,6 +52,11 @@ class Words(Home):
             self.err("lock", "aquire", "x", code=2),
             "reeve: there is no command lock aquire; did you mean `reeve lock acquire`?",
         )
+        self.assertEqual(
+            self.err("help", "lok", code=2), "reeve: there is no command lok; did you mean `reeve lock`?"
+        )
+        self.assertIn("did you mean `reeve journal info`", self.err("help", "journal", "infoo", code=2))
+        self.assertIn("did you mean `reeve journal info`", self.err("journal", "infoo", code=2))
         self.assertIn("unknown option --tiemout; did you mean --timeout?",
                       self.err("lock", "acquire", "x", "--tiemout", "1s", code=2))
         self.assertIn("wants NAME", self.err("lock", "acquire", code=2))
@@ -530,6 +536,14 @@ class Daemon(Home):
         self.assertIn("ready", self.out("daemon", "logs"))
         self.assertEqual(self.out("daemon", "stop"), "the daemon stopped")
         self.reeve("daemon", "status", code=7)
+
+    def test_stop_does_not_wait_for_whoever_buries_the_dead(self):
+        daemon = self.start("daemon", "run", "--home", self.home)
+        self.until(lambda: os.path.exists(os.path.join(self.home, "reeve.sock")))
+        began = time.monotonic()
+        self.assertEqual(self.out("daemon", "stop"), "the daemon stopped")
+        self.assertLess(time.monotonic() - began, 30)
+        self.assertEqual(daemon.wait(timeout=10), 0)
 
     def test_two_that_start_at_once_are_served_by_one(self):
         starters = [self.start("queue", "push", "q", str(n)) for n in range(12)]

@@ -3,7 +3,9 @@
 import contextlib
 import json
 import os
+import signal
 import socket
+import tempfile
 import threading
 import time
 
@@ -166,9 +168,79 @@ def a_second_signal_ends_it_at_once():
             bo.send("queue.peek", queue="q")
         time.sleep(0.3)
         daemon.process.terminate()
-        time.sleep(0.2)
+        time.sleep(0.7)
         if daemon.process.poll() is None:
             daemon.process.terminate()
         assert daemon.process.wait(timeout=2) in (0, 1)
         daemon.start()
         assert daemon.client().get("queue.stats", queue="q")["queues"][0]["pending"] == 40
+
+
+@test
+def two_signals_in_a_moment_are_one():
+    with running() as daemon:
+        daemon.client().get("queue.push", queue="q", data="x" * 1_000_000)
+        for wanted in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT):
+            daemon.process.send_signal(wanted)
+            time.sleep(0.002)
+        assert daemon.process.wait(timeout=60) == 0
+        assert "second signal" not in daemon.log(), daemon.log()
+        daemon.start()
+        assert " 0 records read again" in daemon.log().splitlines()[-1], daemon.log()
+
+
+@test
+def a_checkpoint_holds_what_was_answered_before_it_was_asked_for():
+    with running() as daemon:
+        ana, bo = daemon.client(), daemon.client()
+        blob = os.urandom(400_000).hex()  # takes its time
+        for _ in range(40):
+            ana.get("queue.push", queue="q", data=blob)
+        for _ in range(5):
+            bo.send("daemon.checkpoint")
+            pushed = ana.ask("queue.push", queue="q", data=1)["result"]["seq"]
+            written = ana.ask("daemon.checkpoint")["result"]["seq"]
+            assert written >= pushed, (written, pushed)
+
+
+@test
+def the_last_checkpoint_waits_for_one_that_is_under_way():
+    with running() as daemon:
+        ana, bo = daemon.client(), daemon.client()
+        blob = os.urandom(400_000).hex()
+        for _ in range(40):
+            ana.get("queue.push", queue="q", data=blob)
+        bo.send("daemon.checkpoint")
+        ana.get("queue.push", queue="q", data=1)
+        assert daemon.stop() == 0
+        daemon.start()
+        assert " 0 records read again" in daemon.log().splitlines()[-1], daemon.log()
+
+
+@test
+def status_tells_of_one_moment_and_of_what_is_on_disk():
+    with running() as daemon:
+        ana, bo = daemon.client(), daemon.client()
+        for _ in range(100):
+            for n in range(20):
+                bo.send("queue.push", queue="q", data=n)
+            status = ana.get("daemon.status")
+            assert status["durable_seq"] <= status["seq"], status
+        journal = os.path.join(daemon.home, "journal")
+        eventually(lambda: "spare" in os.listdir(journal))
+        use = ana.get("daemon.status")["journal"]
+        sizes = {name: os.path.getsize(os.path.join(journal, name)) for name in os.listdir(journal)}
+        assert use["bytes"] == sum(sizes.values()) - sizes["spare"], (use, sizes)
+        assert use["segments"] == 1, use
+
+
+@test
+def no_socket_is_left_behind_by_a_clean_stop():
+    folder = tempfile.mkdtemp(prefix="reeve_daemon_")
+    path = os.path.join(folder, "beanstalk.sock")
+    with running(words=["--beanstalk", f"unix:{path}"]) as daemon:
+        assert os.path.exists(path)
+        assert daemon.stop() == 0
+        assert not os.path.exists(path)
+        assert not os.path.exists(daemon.path)
+    os.rmdir(folder)

@@ -47,7 +47,8 @@ END
 
 golden=$here/golden/journal
 expect 0 '*journal 0102030405060708090a0b0c0d0e0f10*stopped cleanly before record 6' '' info "$golden"
-expect 0 '{"journal":*{"clean":true}' '' info "$golden" --json
+expect 0 '{"success":true,"command":"journal info","data":{"journal":"0102*"clean":true,"files":?{"file":"snapshot-*"segment-*}?}}' '' \
+  info "$golden" --json
 expect 0 '*segment-000000000001  4 records before 5*starts; no torn tail' '' verify "$golden"
 expect 0 '1 1 7 1700000000000 input 00000000000000d1 5 "first"
 2 2 7 1700000000000 input 00000000000000d1 6 "second"
@@ -81,15 +82,18 @@ expect 1 '*does not start: *there is no segment*' '' verify "$broken"
 if python3 "$here/journal_reader.py" "$broken" >/dev/null 2>&1; then fail "no segment is needed"; fi
 
 # Words.
-expect 2 '' 'usage: reeve journal*'
-expect 0 'usage: reeve journal*' '' --help
-expect 0 'usage: reeve journal*' '' cat --help
-expect 2 '' '*unknown command frobnicate*--help*' frobnicate
+expect 2 '' 'journal: look into*'
+expect 0 'journal: look into*' '' --help
+expect 0 'journal cat: print*usage: reeve journal cat*Examples*' '' cat --help
+expect 0 'journal accept: *usage: reeve journal accept*Examples*' '' accept --help
+expect 2 '' '*there is no command journal frobnicate*--help*' frobnicate
+expect 2 '' '*there is no command journal infoo; did you mean *journal info*' infoo
 expect 2 '' '*unknown option --frobnicate*' info --frobnicate
-expect 2 '' '*--from wants the sequence of a record, not x*' cat --from x
+expect 2 '' '*--from wants a whole number, not "x"*' cat --from x
+expect 2 '' '*--from wants the sequence of a record, which is 1 or more, not 0*' cat --from 0
 expect 2 '' '*--from wants a value*' cat --from
-expect 2 '' '*unexpected argument b*' cat a b
-expect 2 '' '*info takes no --from*' info --from 3
+expect 2 '' '*unexpected argument "b"*' cat a b
+expect 2 '' '*unknown option --from*' info --from 3
 expect 2 '' '*salvage wants --to NEW*' salvage "$golden"
 cp -r "$golden" "$scratch/foreign" # its payloads are no inputs, its snapshot is no state
 expect 1 '' '*the snapshot ends inside a chunk*' accept "$scratch/foreign" --from 3
@@ -101,6 +105,8 @@ mkdir "$scratch/home"
 cp -r "$golden" "$scratch/home/journal"
 expect 0 '5 3 *' '' cat --home "$scratch/home" --from 5
 REEVE_HOME=$scratch/home expect 0 '5 3 *' '' cat --from 5
+[[ $("$REEVE" --json --home "$scratch/home" journal info) == '{"success":true,"command":"journal info",'* ]] ||
+  fail "global options do not stand before the noun"
 
 # A disk that takes nothing must not look like success.
 if "$REEVE" journal cat "$golden" >/dev/full 2>/dev/null; then fail "cat: lost, and no error"; fi
@@ -122,10 +128,18 @@ cp -r "$golden" "$hurt"
 rm "$hurt/clean" "$hurt/snapshot-00000000000000000003"
 flip "$hurt/segment-000000000001" $((4096 + 64 + 48))
 expect 1 '1 1 *' '*segment-000000000001 at offset 4160: the checksum of a record is wrong*' cat "$hurt"
-expect 1 '*does not start: *segment-000000000001 at offset 4160*' '' verify "$hurt"
+expect 1 '*segment-000000000001 at offset 4160*does not start; *salvage*' '' verify "$hurt"
 if python3 "$here/journal_reader.py" "$hurt" >/dev/null 2>&1; then fail "the reader takes damage"; fi
-expect 0 '*damage: *offset 4160*salvaged 1 records after the beginning, up to record 1*lost: *' '' \
-  salvage "$hurt" --to "$scratch/rescued"
+[[ $("$REEVE" journal verify "$hurt" | grep -c 'offset 4160') == 1 ]] || fail "verify repeats itself"
+{ "$REEVE" journal verify "$hurt" --json || true; } |
+  grep -q '^{"success":false,"command":"journal verify","error":{"code":"DAMAGED",.*"starts":false' ||
+  fail "verify --json has no envelope"
+expect 0 '*damage: *offset 4160*salvaged 1 records after the beginning, up to record 1*lost: *' \
+  "*mv $hurt $hurt.damaged*mv $scratch/rescued $hurt*" salvage "$hurt" --to "$scratch/rescued"
+[[ $(stat -c %s "$scratch/rescued/segment-000000000001") == 1048576 ]] || fail "salvage takes much room"
+"$REEVE" --json journal salvage "$hurt" --to "$scratch/rescued_json" |
+  grep -q '^{"success":true,"command":"journal salvage","data":{"records":1,"base":0,"last":1,"lost":[1-9].*"notes":\["damage: ' ||
+  fail "salvage --json has no envelope"
 expect 0 '1 1 * first' '' cat "$scratch/rescued" --bytes
 expect 0 '*starts*' '' verify "$scratch/rescued"
 expect 1 '' '*is not empty*' salvage "$hurt" --to "$scratch/rescued"
@@ -137,7 +151,7 @@ rm "$near/clean"
 flip "$near/segment-000000000002" $((4096 + 60))
 flip "$near/segment-000000000001" $((4096 + 64 + 64 + 72 + 40))
 expect 1 '*does not start*' '' verify "$near"
-expect 0 '*salvaged 0 records after snapshot-00000000000000000003, up to record 3*' '' \
+expect 0 '*salvaged 0 records after snapshot-00000000000000000003, up to record 3*' '*mv *' \
   salvage "$near" --to "$scratch/near_rescued"
 expect 0 '*starts; no torn tail' '' verify "$scratch/near_rescued"
 python3 "$here/journal_reader.py" "$scratch/near_rescued" --snapshot >"$scratch/near_snapshot"

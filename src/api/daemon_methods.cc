@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 // What can be asked of the daemon itself.
 namespace reeve::api {
 namespace {
@@ -17,7 +19,9 @@ void show_status(Tell& tell, const State& state) {
   json.field("pid", about.pid).field("version", about.version);
   json.field("uptime_ms", (tell.now().now - about.started).count());
   json.field("socket", about.socket).field("home", about.home);
-  json.field("durable_seq", engine.durable()).field("connections", steward.connections());
+  // More may be durable by now, but this is the answer at `seq`.
+  json.field("durable_seq", std::min(engine.durable(), state.sequence));
+  json.field("connections", steward.connections());
   json.field("sessions", state.sessions.sessions.size());
   json.field("state_bytes", engine.state_bytes());
   json.key("journal").begin_object().field("bytes", use.bytes).field("segments", use.segments);

@@ -118,6 +118,11 @@ void show_queue(Tell& tell, const State& state, queue::QueueNo no, const queue::
   json.field("takers", queue.takers);
   json.field("visibility_ms", queue.config.visibility_timeout.count());
   json.field("max_attempts", queue.config.max_attempts);
+  json.field("backoff_first_ms", queue.config.backoff_first.count());
+  json.field("backoff_max_ms", queue.config.backoff_max.count());
+  json.field("keep_completed", queue.config.keep_completed);
+  json.field("keep_completed_ms", queue.config.keep_completed_for.count());
+  if (queue.config.keep_dead_for) json.field("keep_dead_ms", queue.config.keep_dead_for->count());
   if (queue.config.dead_letter) json.field("dead_letter", tell.name(*queue.config.dead_letter));
 }
 

@@ -33,9 +33,10 @@ Words behind(std::span<const std::string_view> words,
   return rest;
 }
 
-// No such command. The nearest one, if there is one.
-int unknown(Context& context, const Found& found, const Parsed& globals) {
-  const std::string typed = printable(found.group == nullptr ? globals.words[0] : globals.words[1]);
+}  // namespace
+
+std::string no_such_command(const Found& found, std::span<const std::string_view> words) {
+  const std::string typed = printable(found.group == nullptr ? words[0] : words[1]);
   std::vector<std::string_view> candidates;
   for (const Group& group : all_groups()) {
     if (found.group == nullptr && !group.word.empty()) candidates.push_back(group.word);
@@ -48,18 +49,15 @@ int unknown(Context& context, const Found& found, const Parsed& globals) {
   }
   const std::string before = found.group == nullptr ? "" : fmt::format("{} ", found.group->word);
   const std::string_view meant = nearest(typed, candidates);
-  return context.misuse(
-      meant.empty()
-          ? fmt::format(
-                "there is no command {}{}; `reeve {}--help` lists them", before, typed, before)
-          : fmt::format("there is no command {}{}; did you mean `reeve {}{}`?",
-                        before,
-                        typed,
-                        before,
-                        meant));
+  return meant.empty()
+             ? fmt::format(
+                   "there is no command {}{}; `reeve {}--help` lists them", before, typed, before)
+             : fmt::format("there is no command {}{}; did you mean `reeve {}{}`?",
+                           before,
+                           typed,
+                           before,
+                           meant);
 }
-
-}  // namespace
 
 int run(std::span<const std::string_view> words, const Parts& parts) {
   // A reader that has gone is found by writing, and ends us there; not while a lock is held.
@@ -83,9 +81,6 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
       context.output.command = "status";
       return overview(context);
     }
-    if (found.group != nullptr && found.group->word == "journal") {
-      return parts.journal(behind(words, {"journal"}));
-    }
     if (found.command != nullptr && !globals.has("help")) {
       return parts.daemon_run(behind(words, {"daemon", "run"}));
     }
@@ -101,7 +96,8 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
       context.output.err(help_of_group(context.output, *found.group));
       return static_cast<int>(Exit::Usage);
     }
-    return unknown(context, found, globals);
+    const Words typed(globals.words.begin(), globals.words.end());
+    return context.misuse(no_such_command(found, typed));
   }
 
   const Result<Parsed> parsed = parse(*found.command, found.words, words);
@@ -121,6 +117,7 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
     context.output.out(help_of_command(context.output, *found.command));
     return context.output.done();
   }
+  context.parts = &parts;
   return found.command->run(context, *parsed);
 }
 

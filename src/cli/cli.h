@@ -1,5 +1,8 @@
 #pragma once
 
+#include "base/result.h"
+#include "tools/journal_command.h"
+
 #include <functional>
 #include <span>
 #include <string_view>
@@ -13,8 +16,10 @@ struct Parts {
   std::string_view version;
   // The words behind `daemon run`.
   std::function<int(std::span<const std::string_view>)> daemon_run;
-  // The words behind `journal`.
-  std::function<int(std::span<const std::string_view>)> journal;
+  // `journal`, `backup`, `restore`: tools::journal_command().
+  std::function<Result<bool>(
+      const tools::JournalAsk&, const tools::Sink& out, const tools::Sink& notes)>
+      journal;
 };
 
 int run(std::span<const std::string_view> words, const Parts& parts);

@@ -56,6 +56,13 @@ Client& Context::client(bool may_start) {
   return *client_;
 }
 
+// In the words of the command line, not in those of the protocol.
+int Context::fail(Failure failure) {
+  constexpr std::string_view field = "meta.";
+  if (failure.message.starts_with(field)) failure.message.replace(0, field.size(), "--");
+  return output.fail(failure);
+}
+
 int Context::misuse(std::string message) {
   return output.fail(Failure{"USAGE", std::move(message)});
 }

@@ -14,11 +14,14 @@
 // it is needed.
 namespace reeve::cli {
 
+struct Parts;
+
 class Context {
  public:
   explicit Context(const Parsed& parsed, std::string version);
 
   Output output;
+  const Parts* parts = nullptr;  // what else the program is made of; there while a command runs
 
   bool json() const { return output.look.json; }
   bool quiet() const { return output.look.quiet; }
@@ -32,7 +35,7 @@ class Context {
   Client& client_without_start();
 
   // The usual ends of a command.
-  int fail(const Failure& failure) { return output.fail(failure); }
+  int fail(Failure failure);
   int misuse(std::string message);
 
  private:

@@ -4,25 +4,17 @@
 #include "daemon/run.h"
 #include "tools/journal_command.h"
 
-#include <cstdio>
+#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
 
 namespace {
 
-// A full disk behind stdout must not look like success.
-int finish(int status) { return std::fflush(stdout) == 0 && std::ferror(stdout) == 0 ? status : 1; }
-
-int journal(std::span<const std::string_view> words) {
-  const auto line_to = [](std::FILE* out) {
-    return [out](std::string_view line) {
-      std::fwrite(line.data(), 1, line.size(), out);
-      std::fputc('\n', out);
-    };
-  };
-  return finish(reeve::tools::journal_command(
-      words, reeve::tools::knowledge_of_core(), line_to(stdout), line_to(stderr)));
+reeve::Result<bool> journal(const reeve::tools::JournalAsk& ask,
+                            const reeve::tools::Sink& out,
+                            const reeve::tools::Sink& notes) {
+  return reeve::tools::journal_command(ask, reeve::tools::knowledge_of_core(), out, notes);
 }
 
 }  // namespace
@@ -31,7 +23,8 @@ int main(int argc, char** argv) {
   const std::string_view name = argc > 0 ? argv[0] : "";
   const bool as_beanstalkd = name.ends_with("beanstalkd");
   const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
-  if (as_beanstalkd || (!words.empty() && words.front() == "beanstalkd")) {
+  const bool wants_help = std::ranges::find(words, "--help") != words.end();
+  if (as_beanstalkd || (!words.empty() && words.front() == "beanstalkd" && !wants_help)) {
     return reeve::daemon::run_as_beanstalkd(std::span(words).subspan(as_beanstalkd ? 0 : 1),
                                             REEVE_VERSION);
   }

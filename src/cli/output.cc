@@ -112,7 +112,15 @@ void Output::line(std::string_view text) {
 
 void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }
 
-void Output::note(std::string_view line) const { err(fmt::format("reeve: {}\n", line)); }
+void Output::note(std::string_view line) const {
+  err(fmt::format("reeve: {}\n", for_terminal(line)));
+}
+
+std::string Output::for_terminal(std::string_view sentence) {
+  constexpr std::size_t before = 7;  // "reeve: "
+  const std::size_t width = err_is_terminal() ? err_width() : 0;
+  return width > 2 * before ? wrapped(sentence, width - before, before) : std::string(sentence);
+}
 
 std::string Output::moment(const Json& at) const {
   if (!at.is_string()) return "-";
@@ -154,7 +162,8 @@ int Output::fail(const Failure& failure) {
     return done(exit);
   }
   const int code = done(exit);
-  err(fmt::format("{} {}\n", styled_err(Style::Bad, "reeve:"), printable(failure.message)));
+  err(fmt::format(
+      "{} {}\n", styled_err(Style::Bad, "reeve:"), for_terminal(printable(failure.message))));
   return code;
 }
 

@@ -72,6 +72,9 @@ class Output {
   bool flush();
 
  private:
+  // Broken between words where a terminal would break it within one.
+  static std::string for_terminal(std::string_view sentence);
+
   std::string out_;
   bool broken_ = false;
 };

@@ -130,6 +130,25 @@ std::string fitted(std::string_view text, std::size_t width) {
   return begin + "…";
 }
 
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+  std::string lines;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, space);
+    const std::size_t cells = display_width(word);
+    if (used > 0 && used + 1 + cells > width) {
+      lines += '\n' + std::string(indent, ' ');
+      used = 0;
+    }
+    if (used > 0) lines += ' ';
+    lines += word;
+    used += cells + (used > 0 ? 1 : 0);
+    text.remove_prefix(std::min(text.size(), space + 1));
+  }
+  return lines;
+}
+
 std::optional<std::int64_t> parse_moment(std::string_view text) {
   // 2026-07-28T09:00:00[.250]Z
   std::array<int, 6> part{};

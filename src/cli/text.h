@@ -19,6 +19,10 @@ std::string printable(std::string_view text);
 // At most `width` cells; what does not fit ends in `…`.
 std::string fitted(std::string_view text, std::size_t width);
 
+// Breaks at spaces into lines of at most `width` cells; every line but the first is indented by so
+// much. A word that is longer has a line of its own.
+std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
+
 // Milliseconds since 1970 of an RFC 3339 moment in UTC ("2026-07-28T09:00:00.250Z").
 std::optional<std::int64_t> parse_moment(std::string_view text);
 std::string format_moment(std::int64_t milliseconds);

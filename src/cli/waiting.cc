@@ -32,6 +32,25 @@ std::optional<std::size_t> ahead(const Json& thing, const std::string& holder) {
   return std::nullopt;
 }
 
+// "ana for 3m, bo for 4s and 2 more", or in short "ana for 3m (+3)": those first who have it
+// longest.
+std::string holders_of(const Json& sem, std::int64_t now, bool at_length) {
+  Json::Array holders = sem["holders"].items();
+  std::ranges::stable_sort(
+      holders, {}, [](const Json& holder) { return holder["acquired_at"].text(); });
+  const std::size_t most = at_length ? 3 : 1;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(most, holders.size()); ++i) {
+    text += fmt::format("{}{}{}",
+                        i == 0 ? "" : ", ",
+                        printable(holders[i]["holder"].text()),
+                        how_long(holders[i]["acquired_at"], now));
+  }
+  if (holders.size() <= most) return text;
+  const std::size_t others = holders.size() - most;
+  return text + (at_length ? fmt::format(" and {} more", others) : fmt::format(" (+{})", others));
+}
+
 class View {
  public:
   View(Context& context, Client& client, const WaitFor& what)
@@ -85,8 +104,9 @@ class View {
     }
     free_ = 0;
     thing_ = thing;
-    key_ = fmt::format("{} {} {}",
+    key_ = fmt::format("{}{} {} {}",
                        thing["holder"].text(),
+                       thing["available"].text(),
                        thing["name"].text(),
                        ahead(thing, what_.holder).value_or(0));
   }
@@ -169,10 +189,16 @@ std::string describe_wait(std::string_view kind,
                             : *before == 0 ? "; you are next"
                                            : fmt::format("; {} before you", *before);
   if (kind == "sem") {
-    return fmt::format("{} has {} of {} free{}",
+    const std::string holders = holders_of(thing, now, with_label);
+    if (!with_label && !holders.empty()) {
+      return fmt::format("{} is held by {}{}", name, holders, place);
+    }
+    return fmt::format("{} has {} of {} free{}{}{}",
                        name,
                        thing["available"].number(),
                        thing["capacity"].number(),
+                       holders.empty() ? "" : "; held by ",
+                       holders,
                        place);
   }
   if (!thing.has("holder")) return fmt::format("{} is free{}", name, place);

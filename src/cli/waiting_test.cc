@@ -30,6 +30,19 @@ TEST(Waiting, ASemaphoreIsToldByItsRoom) {
   EXPECT_EQ(describe_wait("sem", sem, "bo", now, true), "s has 1 of 4 free; you are next");
 }
 
+TEST(Waiting, ASemaphoreIsToldWithThoseWhoHaveItLongest) {
+  const Json sem = json(R"({"name":"s","available":0,"capacity":4,"waiters":[{"holder":"bo"}],
+      "holders":[{"holder":"eve","acquired_at":"1970-01-01T00:01:00.000Z"},
+                 {"holder":"ana","acquired_at":"1970-01-01T00:00:00.000Z"},
+                 {"holder":"cleo","acquired_at":"1970-01-01T00:00:05.000Z"},
+                 {"holder":"dan","acquired_at":"1970-01-01T00:01:04.500Z"}]})");
+  EXPECT_EQ(describe_wait("sem", sem, "bo", now, true),
+            "s has 0 of 4 free; held by ana for 1m5s, cleo for 1m, eve for 5s and 1 more; you are "
+            "next");
+  EXPECT_EQ(describe_wait("sem", sem, "bo", now, false),
+            "s is held by ana for 1m5s (+3); you are next");
+}
+
 TEST(Waiting, AHolderCannotDriveTheTerminal) {
   const Json lock = json(R"({"name":"m","state":"held","holder":"a\u001b[2J","label":"\u0007"})");
   EXPECT_EQ(describe_wait("lock", lock, "bo", now, true), "m is held by a\\x1b[2J (\\x07)");

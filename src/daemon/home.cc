@@ -14,10 +14,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <system_error>
+#include <time.h>
 #include <unistd.h>
 
 namespace reeve::daemon {
 namespace {
+
+constexpr int most_lookers = 100;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -117,7 +120,14 @@ Result<Instance> Instance::claim(const Descriptor& home, const std::string& path
     return fail(Error::Code::Io,
                 fmt::format("cannot open {}/daemon.lock: {}", path, reason(errno)));
   }
-  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return Instance(std::move(file));
+  // Somebody who only looks whether it is held (`reeve journal info`) shares it for a moment.
+  for (int attempt = 0; attempt < most_lookers; ++attempt) {
+    if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return Instance(std::move(file));
+    if (flock(file.get(), LOCK_SH | LOCK_NB) != 0) break;
+    flock(file.get(), LOCK_UN);
+    constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 1'000'000};
+    nanosleep(&a_moment, nullptr);
+  }
   std::array<char, 1024> text{};
   const ssize_t size = pread(file.get(), text.data(), text.size(), 0);
   std::string pid = "unknown";

@@ -19,6 +19,8 @@ using namespace std::chrono_literals;
 
 // How long those who do not read may hold up the end.
 constexpr Duration last_words = 2s;
+// A signal that comes sooner after the first is the same one.
+constexpr Duration second_signal_after = 500ms;
 
 // How long a batch looks for the next of those who may join it.
 constexpr auto gathering = 15us;
@@ -205,7 +207,7 @@ void Loop::collect() {
             engine_.checkpoint_failed(written.result.error());
             told = fail(written.result.error());
           }
-          for (const auto& done : std::exchange(checkpoint_waiters_, {})) done(told);
+          tell_checkpoint(told);
         },
         [&](const engine::Keeper::Truncated& truncated) {
           if (!truncated.result) engine_.commit_failed(truncated.result.error());
@@ -245,8 +247,12 @@ void Loop::keep() {
     checkpoint_wanted_ = false;
     engine_.checkpoint();
     engine_.deliver();
-    if (!engine_.is_checkpointing()) {  // there is one of this very state
-      for (const auto& done : std::exchange(checkpoint_waiters_, {})) done(last_checkpoint_);
+    // There is one of this very state, or there was no room for one a moment ago.
+    if (!engine_.is_checkpointing()) {
+      tell_checkpoint(last_checkpoint_);
+      const Error no_room{Error::Code::Full, "there is no room for a checkpoint; try again later"};
+      if (!checkpoint_waiters_.empty()) tell_checkpoint(fail(no_room));
+      checkpoint_wanted_ = false;
     }
   }
   if (std::optional<engine::Snapshot> snapshot = engine_.take_snapshot()) {
@@ -268,6 +274,8 @@ void Loop::handle_signal() {
     return;
   }
   if (stage_ != Stage::Serving) {
+    // Who signals a process and its group, as timeout does, means it once.
+    if (read_clocks().boot < stopped_at_ + second_signal_after) return;
     log_.say("a second signal: leaving at once; the journal is whole");
     _exit(1);
   }
@@ -279,9 +287,9 @@ void Loop::stop(bool /*kill*/) {
   if (stage_ != Stage::Serving) return;
   stage_ = Stage::Finishing;
   stage_until_ = now_.now + last_words;
+  stopped_at_ = read_clocks().boot;
   peers_.stop_listening();
   peers_.stop_reading();
-  unlink(about_.socket.c_str());
   more_ = true;
 }
 
@@ -295,11 +303,10 @@ void Loop::advance() {
       if (!engine_.is_idle()) return;
       if (peers_.has_output() && now_.now < stage_until_) return;
       stage_ = Stage::Saving;
-      checkpoint_wanted_ = true;
-      more_ = true;
+      checkpoint([this](const Result<engine::Sequence>&) { saved_ = true; });
       return;
     case Stage::Saving:
-      if (checkpoint_wanted_ || engine_.is_checkpointing()) return;
+      if (!saved_ || engine_.is_checkpointing()) return;
       stage_ = Stage::Over;
       return;
   }
@@ -316,7 +323,6 @@ void Loop::give_up() {
   const Error error = *engine_.wants_stop();
   log_.say("the journal failed: {}", error.message);
   peers_.stop_listening();
-  unlink(about_.socket.c_str());
   engine_.deliver();
   desk_.give_up(error);
   peers_.flush(now_);
@@ -325,9 +331,22 @@ void Loop::give_up() {
 // ── api::Steward ──
 
 void Loop::checkpoint(std::function<void(Result<engine::Sequence>)> done) {
-  checkpoint_waiters_.push_back(std::move(done));
+  checkpoint_waiters_.push_back({engine_.durable(), std::move(done)});
   checkpoint_wanted_ = true;
   more_ = true;
+}
+
+// Those for whom the last one was begun too early wait for the next.
+void Loop::tell_checkpoint(const Result<engine::Sequence>& last) {
+  for (CheckpointWaiter& waiter : std::exchange(checkpoint_waiters_, {})) {
+    if (last && *last < waiter.least) {
+      checkpoint_waiters_.push_back(std::move(waiter));
+      checkpoint_wanted_ = true;
+      more_ = true;
+    } else {
+      waiter.done(last);
+    }
+  }
 }
 
 std::optional<Process> Loop::process(std::int64_t pid, bool group) const {
@@ -341,8 +360,10 @@ api::Steward::JournalUse Loop::journal_use() const {
   for (const auto& file : std::filesystem::directory_iterator(about_.home + "/journal", ignored)) {
     const std::uintmax_t size = file.file_size(ignored);
     if (ignored) continue;  // it was deleted just now
-    use.bytes += size;
-    if (file.path().filename().string().starts_with("segment-")) ++use.segments;
+    const std::string name = file.path().filename().string();
+    // What is put by for the next segment holds nothing.
+    if (!name.starts_with("spare")) use.bytes += size;
+    if (name.starts_with("segment-")) ++use.segments;
   }
   return use;
 }

@@ -73,6 +73,7 @@ class Loop final : public api::Steward {
   void advance();
   Result<void> finish();
   void give_up();
+  void tell_checkpoint(const Result<engine::Sequence>& last);
   std::optional<Time> next_wake() const;
   void handle_signal();
 
@@ -96,8 +97,14 @@ class Loop final : public api::Steward {
   std::size_t answered_ = 0;  // connections, since the last commit
   Stage stage_ = Stage::Serving;
   Time stage_until_;
+  Duration stopped_at_{0};  // by the boot clock
+  bool saved_ = false;      // there is a checkpoint of the end, or there will be none
   bool checkpoint_wanted_ = false;
-  std::vector<std::function<void(Result<engine::Sequence>)>> checkpoint_waiters_;
+  struct CheckpointWaiter {
+    engine::Sequence least = 0;  // what was durable, and so perhaps told, when it was asked for
+    std::function<void(Result<engine::Sequence>)> done;
+  };
+  std::vector<CheckpointWaiter> checkpoint_waiters_;
   Time next_prepare_;
   bool was_full_ = false;
   std::function<void()> drain_;

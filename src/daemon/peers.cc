@@ -51,13 +51,17 @@ std::size_t Peers::most_connections() {
 // ── Coming in ──
 
 void Peers::listen(Descriptor listener, const Listen& how) {
-  const bool same_user = std::holds_alternative<UnixAddress>(how.address);
+  const auto* const in_folder = std::get_if<UnixAddress>(&how.address);
   poller_.add(listener.get(), {Mark::Kind::Listener, listeners_.size()}, EPOLLIN);
-  listeners_.push_back({std::move(listener), how.make, how.no_room, same_user});
+  listeners_.push_back(
+      {std::move(listener), how.make, how.no_room, in_folder ? in_folder->path : ""});
 }
 
 void Peers::stop_listening() {
-  for (const Listener& listener : listeners_) poller_.remove(listener.socket.get());
+  for (const Listener& listener : listeners_) {
+    poller_.remove(listener.socket.get());
+    if (!listener.path.empty()) unlink(listener.path.c_str());
+  }
   listeners_.clear();
   ready_listeners_.clear();
   paused_until_.reset();
@@ -111,7 +115,7 @@ void Peers::accept_from(Listener& listener, Stamp now) {
       if (!refuse_one(listener)) return pause_listening(now);
       continue;
     }
-    if (listener.same_user && !is_own_user(socket.get())) {
+    if (listener.is_for_own_user() && !is_own_user(socket.get())) {
       log_.say("somebody else's process tried to connect and was turned away");
       continue;
     }
@@ -151,7 +155,7 @@ void Peers::resume_listening() {
 }
 
 void Peers::add(Descriptor socket, const Listener& listener) {
-  if (!listener.same_user) {
+  if (!listener.is_for_own_user()) {
     const int yes = 1;
     setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     setsockopt(socket.get(), SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof yes);

@@ -34,6 +34,7 @@ class Peers {
   Peers& operator=(const Peers&) = delete;
 
   void listen(Descriptor listener, const Listen& how);
+  // For good: a socket in a folder is gone from it.
   void stop_listening();
   bool is_listening() const { return !listeners_.empty(); }
   // What has been read is all there will be.
@@ -65,7 +66,9 @@ class Peers {
     Descriptor socket;
     MakeConnection make;
     std::string no_room;
-    bool same_user = true;
+    std::string path;  // of a socket in a folder; empty: it is in none
+
+    bool is_for_own_user() const { return !path.empty(); }
   };
   struct Peer {
     Descriptor socket;

@@ -164,6 +164,15 @@ struct Opened {
   std::unique_ptr<journal::Journal> journal;
 };
 
+Error with_advice(Error error) {
+  if (error.code == Error::Code::Corrupt) {
+    error.message +=
+        ". Nothing was changed; `reeve journal verify` tells more, `reeve journal salvage --to "
+        "NEW` rescues what comes before";
+  }
+  return error;
+}
+
 Result<Opened> open_journal(const std::string& home, Log& log) {
   const std::string path = home + "/journal";
   if (auto made = journal::make_directory(path); !made) return fail(made.error());
@@ -172,9 +181,9 @@ Result<Opened> open_journal(const std::string& home, Log& log) {
   journal::Options options;
   options.fresh_id = journal::random_journal_id();
   auto recovery = journal::open_file_journal(**files, options);
-  if (!recovery) return fail(recovery.error());
+  if (!recovery) return fail(with_advice(recovery.error()));
   Result<engine::Remembered> remembered = engine::remember(**recovery);
-  if (!remembered) return fail(remembered.error());
+  if (!remembered) return fail(with_advice(remembered.error()));
   const journal::Findings& findings = (*recovery)->findings();
   for (const std::string& note : findings.notes) log.line(note);
   if (findings.torn_tail) {

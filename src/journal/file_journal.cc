@@ -15,6 +15,7 @@ FileJournal::FileJournal(Files& files, const Options& options, Inheritance inher
     : files_(files),
       options_(options),
       id_(inheritance.id),
+      first_of_run_(inheritance.writer.header().number),
       writer_(std::move(inheritance.writer)),
       next_sequence_(inheritance.next_sequence),
       appended_(inheritance.bytes_since_snapshot),

@@ -19,7 +19,7 @@ struct Options {
   // there is none such, from the very first record, or, if that is gone, from the oldest snapshot.
   Sequence base_limit = std::numeric_limits<Sequence>::max();
 
-  std::uint64_t first_segment = std::uint64_t{1} << 20U;  // later ones double, up to the next
+  std::uint64_t first_segment = std::uint64_t{1} << 20U;  // those after a filled one double
   std::uint64_t largest_segment = std::uint64_t{64} << 20U;
   // The spare segment has room for a group of this size whatever becomes of the disk: no input is
   // larger, and batches are not unless they are one input.

@@ -76,10 +76,15 @@ class FileJournal final : public Journal {
   // Of the segments before the one in use that no snapshot covers: what one would make needless.
   // The mutex is held.
   std::uint64_t uncovered_bytes() const;
+  // Of those among them that hold nothing of the newest snapshot. The mutex is held.
+  std::uint64_t bytes_after_snapshot() const;
+  // The last record in the newest snapshot. The mutex is held.
+  Sequence covered() const;
 
   Files& files_;
   const Options options_;
   const JournalId id_;
+  const std::uint64_t first_of_run_;  // the number of the segment that the start made
 
   SegmentWriter writer_;  // the committing thread's
 

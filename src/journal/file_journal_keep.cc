@@ -34,7 +34,11 @@ Result<void> FileJournal::make_spare() {
   {
     const std::scoped_lock lock(mutex_);
     if (spare_ != Spare::Missing) return {};
-    wish = std::min(2 * segments_.back().size, options_.largest_segment);
+    // Only one that was filled shows that there is much to write: a start may take any file of
+    // zeroes that is there, and is no reason to make a larger one.
+    const SegmentInfo& last = segments_.back();
+    wish = last.number == first_of_run_ ? options_.first_segment : last.size;
+    wish = std::min(2 * wish, options_.largest_segment);
   }
   const std::string name = unfinished(spare_name);
   const Result<std::uint64_t> size =
@@ -67,11 +71,25 @@ Result<void> FileJournal::measure_room() {
   return {};
 }
 
-std::uint64_t FileJournal::uncovered_bytes() const {
+Sequence FileJournal::covered() const {
   Sequence covered = 0;
   for (const SnapshotFileInfo& snapshot : snapshots_) {
     if (snapshot.verified) covered = snapshot.sequence;
   }
+  return covered;
+}
+
+std::uint64_t FileJournal::bytes_after_snapshot() const {
+  const Sequence covered = this->covered();
+  std::uint64_t bytes = 0;
+  for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
+    if (segments_[i].first_sequence > covered) bytes += segments_[i].size;
+  }
+  return bytes;
+}
+
+std::uint64_t FileJournal::uncovered_bytes() const {
+  const Sequence covered = this->covered();
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i + 1 < segments_.size(); ++i) {
     if (segments_[i + 1].first_sequence > covered + 1) bytes += segments_[i].size;
@@ -85,8 +103,11 @@ bool FileJournal::wants_snapshot() const {
   if (error_) return false;
   const std::uint64_t uncovered = uncovered_bytes();
   if (short_ && uncovered > 0) return true;
-  return appended_ - appended_at_snapshot_ >
-             std::max(options_.snapshot_after, last_snapshot_bytes_ / 2) ||
+  const std::uint64_t records = appended_ - appended_at_snapshot_;
+  const std::uint64_t later = bytes_after_snapshot();
+  const std::uint64_t hollow = later - std::min(later, records);
+  return records > std::max(options_.snapshot_after, last_snapshot_bytes_ / 2) ||
+         hollow > std::max(options_.snapshot_after, last_snapshot_bytes_) ||
          uncovered >
              options_.largest_segment + std::max(2 * options_.snapshot_after, last_snapshot_bytes_);
 }

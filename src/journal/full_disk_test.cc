@@ -166,6 +166,55 @@ TEST(FullDisk, IsNotReachedByStartingAgainAndAgain) {
   EXPECT_LE(scratch.names().size(), 3U);
 }
 
+std::uint64_t bytes_on_disk(const Scratch& scratch) {
+  std::uint64_t bytes = 0;
+  for (const std::string& name : scratch.names()) {
+    bytes += std::filesystem::file_size(scratch.path(name));
+  }
+  return bytes;
+}
+
+// What was filled makes the next one larger; to be started is not to be filled.
+TEST(FullDisk, IsNotReachedByStartingAgainAfterCleanStops) {
+  Scratch scratch;
+  Options options = small_options();
+  options.largest_segment = std::uint64_t{1} << 20U;
+  for (Sequence last = 1; last < 12; ++last) {
+    const Result<Opened> opened = open(scratch.files(), options);
+    ASSERT_TRUE(opened.has_value());
+    ASSERT_TRUE(opened->journal->truncate(last).has_value());
+    EXPECT_EQ(commit(*opened->journal, {"x"}), last);
+    ASSERT_TRUE(opened->journal->prepare().has_value());
+    EXPECT_LE(bytes_on_disk(scratch), 4U * options.first_segment + 1000U) << last;
+    snapshot(*opened->journal, last, "all");
+    ASSERT_TRUE(opened->journal->close().has_value());
+  }
+}
+
+TEST(FullDisk, SegmentsGrowWhileTheyAreFilledAndBeginSmallAfterTheNextStop) {
+  Scratch scratch;
+  Options options = small_options();
+  options.largest_segment = std::uint64_t{1} << 20U;
+  Sequence last = 0;
+  {
+    const Result<Opened> opened = open(scratch.files(), options);
+    for (int i = 0; i < 200; ++i) {
+      last = commit(*opened->journal, {std::string(3500, 'x')});
+      ASSERT_TRUE(opened->journal->prepare().has_value());
+    }
+    EXPECT_GE(std::filesystem::file_size(scratch.path(spare_name)), 32U * options.first_segment);
+    snapshot(*opened->journal, last, "all");
+    ASSERT_TRUE(opened->journal->close().has_value());
+  }
+  for (int start = 0; start < 2; ++start) {
+    const Result<Opened> opened = open(scratch.files(), options);
+    ASSERT_TRUE(opened->journal->truncate(last).has_value());
+    ASSERT_TRUE(opened->journal->prepare().has_value());
+    ASSERT_TRUE(opened->journal->close().has_value());
+  }
+  EXPECT_LE(bytes_on_disk(scratch), 4U * options.first_segment + 1000U);
+}
+
 TEST(FullDisk, AStartTakesTheRoomOfWhatWasNeverFinished) {
   Scratch scratch;
   Meddling files(scratch.files());

@@ -106,9 +106,9 @@ class Journal {
   virtual bool wants_prepare() const = 0;
   virtual Result<void> prepare() = 0;
 
-  // The journal has grown by more than max(32 MiB, half of the last snapshot) since that one; or
-  // its segments have, however little is in them (every start makes one), by more than 64 MiB +
-  // max(64 MiB, the last snapshot); or room() is FinishingOnly and a snapshot would free a segment.
+  // Since the last snapshot the journal has grown by more than max(32 MiB, half of that one); or
+  // its segments (every start makes one) have by max(32 MiB, that one) more than what is in them,
+  // or by 128 MiB or so in all; or room() is FinishingOnly and a snapshot would free a segment.
   virtual bool wants_snapshot() const = 0;
   virtual Result<std::unique_ptr<SnapshotWriter>> begin_snapshot(const Moment& moment) = 0;
 

@@ -47,7 +47,7 @@ Result<void> FileRecovery::check_journal(const JournalId& id, const std::string&
   }
   if (*id_ == id) return {};
   return corrupt(
-      fmt::format("{}: belongs to journal {}, but {} to {}; put it back where it came "
+      fmt::format("{} at offset 16: belongs to journal {}, but {} to {}; put it back where it came "
                   "from",
                   files_.path_of(name),
                   to_text(id),
@@ -62,9 +62,10 @@ Result<void> FileRecovery::read_headers() {
     const std::string name = segment_name(number);
     if (Result<void> ours = check_journal(header->journal, name); !ours) return ours;
     if (!segments_.empty() && header->first_sequence < segments_.back().first_sequence) {
-      return corrupt(fmt::format("{}: begins with record {}, before the segment before it",
-                                 files_.path_of(name),
-                                 header->first_sequence));
+      return corrupt(
+          fmt::format("{} at offset 40: begins with record {}, before the segment before it",
+                      files_.path_of(name),
+                      header->first_sequence));
     }
     segments_.push_back(*header);
   }
@@ -85,7 +86,7 @@ Result<bool> FileRecovery::try_snapshot(Sequence sequence) {
     return fail(ours.error());
   }
   if (verified->header.moment.sequence != sequence) {
-    return corrupt(fmt::format("{}: is the snapshot of record {} by its header",
+    return corrupt(fmt::format("{} at offset 32: is the snapshot of record {} by its header",
                                files_.path_of(name),
                                verified->header.moment.sequence));
   }
@@ -127,7 +128,7 @@ Result<void> FileRecovery::check_reach() {
                                files_.path_of(snapshot_name(listing_.snapshots.back()))));
   }
   if (segments_.front().first_sequence <= base() + 1) return {};
-  return corrupt(fmt::format("{}: begins with record {}, but record {} is wanted: {}",
+  return corrupt(fmt::format("{} at offset 40: begins with record {}, but record {} is wanted: {}",
                              files_.path_of(segment_name(segments_.front().number)),
                              segments_.front().first_sequence,
                              base() + 1,
@@ -182,7 +183,7 @@ Result<void> FileRecovery::replay_segment(std::size_t index, const GroupVisitor&
   // Groups go on from segment to segment as sequences do.
   if (!last && !planted(Bug::NoSequenceCheck) &&
       segments_[index + 1].first_group != walked->next_group) {
-    return corrupt(fmt::format("{}: begins with group {} where {} is next",
+    return corrupt(fmt::format("{} at offset 48: begins with group {} where {} is next",
                                files_.path_of(segment_name(segments_[index + 1].number)),
                                segments_[index + 1].first_group,
                                walked->next_group));

@@ -123,7 +123,7 @@ Result<void> FileRecovery::tidy_up(const SegmentHeader& first_kept) {
   for (const std::string& name : listing_.unfinished) {
     if (name != made_) doomed.push_back(name);
   }
-  if (Result<void> kept = keep_spare(first_kept); !kept) return kept;
+  if (Result<void> kept = keep_spare(); !kept) return kept;
   if (listing_.spare && !spare_) doomed.push_back(spare_name);
   while (!segments_.empty() && segments_.back().first_sequence >= first_kept.first_sequence) {
     doomed.push_back(segment_name(segments_.back().number));
@@ -138,13 +138,13 @@ Result<void> FileRecovery::tidy_up(const SegmentHeader& first_kept) {
 
 // What the last user has put by for a full disk, if it is as much as we would. No record was ever
 // written to it: a spare has another name, for good, before its first one.
-Result<void> FileRecovery::keep_spare(const SegmentHeader& segment) {
+Result<void> FileRecovery::keep_spare() {
   if (!listing_.spare) return {};
   Result<std::unique_ptr<File>> spare = files_.open(spare_name, Access::Commit);
   if (!spare) return fail(spare.error());
   const Result<std::uint64_t> size = (*spare)->size();
   if (!size) return fail(size.error());
-  const std::uint64_t wish = std::min(2 * segment.size, options_.largest_segment);
+  const std::uint64_t wish = std::min(2 * options_.first_segment, options_.largest_segment);
   if (*size < segment_size_for(wish, options_.largest_group) || *size % block_size != 0) return {};
   spare_ = std::move(*spare);
   spare_size_ = *size;

@@ -36,7 +36,7 @@ class FileRecovery final : public Recovery {
   Result<void> check_promises();
   Result<SegmentWriter> new_segment();
   Result<std::string> zeroes_for(SegmentHeader& header, bool records);
-  Result<void> keep_spare(const SegmentHeader& segment);
+  Result<void> keep_spare();
   Result<void> remove(const std::string& name);
   Result<void> tidy_up(const SegmentHeader& first_kept);
   Result<void> check_journal(const JournalId& id, const std::string& name);

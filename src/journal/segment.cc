@@ -30,19 +30,16 @@ bool all_zeroes(std::string_view bytes) {
          (bytes[0] == 0 && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
 }
 
-std::unexpected<Error> corrupt(const std::string& path, std::string_view why) {
-  return fail(Error::Code::Corrupt, fmt::format("{}: {}", path, why));
+std::unexpected<Error> corrupt(const std::string& path,
+                               std::uint64_t offset,
+                               std::string_view why) {
+  return fail(Error::Code::Corrupt, fmt::format("{} at offset {}: {}", path, offset, why));
 }
 
 std::unexpected<Error> corrupt_at(const Segment& segment,
                                   std::uint64_t offset,
                                   std::string_view why) {
-  return fail(Error::Code::Corrupt,
-              fmt::format("{} at offset {}: {}. Nothing was changed; `reeve journal verify` tells "
-                          "more, `reeve journal salvage` rescues what comes before",
-                          segment.path,
-                          offset,
-                          why));
+  return corrupt(segment.path, offset, why);
 }
 
 constexpr std::size_t window_size = std::size_t{1} << 20U;
@@ -117,10 +114,11 @@ std::string encode(const SegmentHeader& header) {
 }
 
 Result<SegmentHeader> decode_segment_header(std::string_view bytes, const std::string& path) {
-  if (bytes.size() < header_size) return corrupt(path, "is too short for a segment's header");
-  if (!bytes.starts_with(magic)) return corrupt(path, "does not begin like a segment");
+  if (bytes.size() < header_size)
+    return corrupt(path, bytes.size(), "is too short for a segment's header");
+  if (!bytes.starts_with(magic)) return corrupt(path, 0, "does not begin like a segment");
   if (load<std::uint32_t>(bytes.data() + 12) != header_crc(bytes)) {
-    return corrupt(path, "the checksum of the segment's header is wrong");
+    return corrupt(path, 12, "the checksum of the segment's header is wrong");
   }
   const auto version = load<std::uint32_t>(bytes.data() + 8);
   if (version != segment_version) {
@@ -138,7 +136,7 @@ Result<SegmentHeader> decode_segment_header(std::string_view bytes, const std::s
   header.first_group = load<std::uint64_t>(bytes.data() + 48);
   header.size = load<std::uint64_t>(bytes.data() + 56);
   if (header.first_sequence == 0 || header.first_group == 0) {
-    return corrupt(path, "its header counts from zero");
+    return corrupt(path, 40, "its header counts from zero");
   }
   return header;
 }
@@ -153,12 +151,12 @@ Result<SegmentHeader> header_of(File& file, std::uint64_t number, const std::str
   Result<SegmentHeader> header = decode_segment_header(bytes, path);
   if (!header) return header;
   if (header->number != number) {
-    return corrupt(path, fmt::format("is segment {} by its header", header->number));
+    return corrupt(path, 32, fmt::format("is segment {} by its header", header->number));
   }
   const Result<std::uint64_t> size = file.size();
   if (!size) return fail(size.error());
   if (*size != header->size) {
-    return corrupt(path, fmt::format("has {} bytes and was made with {}", *size, header->size));
+    return corrupt(path, 56, fmt::format("has {} bytes and was made with {}", *size, header->size));
   }
   return header;
 }

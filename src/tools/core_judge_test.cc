@@ -33,7 +33,6 @@ struct Written : ::testing::Test {
   Scratch scratch;
   State state = initial_state(Time{});
   Strings out;
-  Strings err;
 
   // `lie`: the record says that another answer was given.
   static void write(Journal& journal, State& state, const Input& input, bool lie = false) {
@@ -62,20 +61,18 @@ struct Written : ::testing::Test {
     }
   }
 
-  int run(std::vector<std::string_view> words) {
-    const std::string directory = std::filesystem::path(scratch.path("")).string();
-    words.insert(words.begin() + 1, directory);
+  Result<bool> run(JournalVerb verb, Sequence from, Shape shape = Shape::Text) {
     return journal_command(
-        words,
+        {.verb = verb, .directory = scratch.path(""), .from = from, .shape = shape},
         knowledge_of_core(),
         [this](std::string_view line) { out.emplace_back(line); },
-        [this](std::string_view line) { err.emplace_back(line); });
+        [](std::string_view) {});
   }
 };
 
 TEST_F(Written, CatShowsPayloadsAsJson) {
   write_journal(0);
-  EXPECT_EQ(run({"cat", "--from", "3", "--json"}), 0);
+  EXPECT_TRUE(run(JournalVerb::Cat, 3, Shape::Json));
   ASSERT_EQ(out.size(), 3U);
   EXPECT_NE(out.at(0).find(R"("payload":{"request":{)"), std::string::npos) << out.at(0);
   EXPECT_NE(out.at(0).find("ci:green3"), std::string::npos);
@@ -83,14 +80,14 @@ TEST_F(Written, CatShowsPayloadsAsJson) {
 
 TEST_F(Written, AJournalOfThisVersionIsAcceptedAsItIs) {
   write_journal(0);
-  EXPECT_EQ(run({"accept", "--from", "2"}), 0);
+  EXPECT_TRUE(run(JournalVerb::Accept, 2));
   ASSERT_EQ(out.size(), 1U) << out.at(0);
   EXPECT_TRUE(out.at(0).starts_with("accepted: 0 records decided otherwise")) << out.at(0);
 }
 
 TEST_F(Written, WhatIsDecidedOtherwiseIsShownAndBecomesACheckpoint) {
   write_journal(4);
-  EXPECT_EQ(run({"accept", "--from", "4"}), 0);
+  EXPECT_TRUE(run(JournalVerb::Accept, 4));
   ASSERT_EQ(out.size(), 2U);
   EXPECT_TRUE(out.at(0).starts_with(R"(4 {"request":)")) << out.at(0);
   EXPECT_NE(out.at(0).find("ci:green4"), std::string::npos);
@@ -117,9 +114,10 @@ TEST_F(Written, WhatIsDecidedOtherwiseIsShownAndBecomesACheckpoint) {
 TEST_F(Written, ADifferenceBeforeTheOneThatWasAskedForIsRefusedAndNothingChanges) {
   write_journal(3);
   const Strings before = scratch.names();
-  EXPECT_EQ(run({"accept", "--from", "4"}), 1);
-  ASSERT_EQ(err.size(), 1U);
-  EXPECT_NE(err.at(0).find("--from 3"), std::string::npos) << err.at(0);
+  const Result<bool> accepted = run(JournalVerb::Accept, 4);
+  ASSERT_FALSE(accepted);
+  EXPECT_NE(accepted.error().message.find("--from 3"), std::string::npos)
+      << accepted.error().message;
   EXPECT_EQ(scratch.names(), before);
 }
 

@@ -1,179 +1,206 @@
 #include "tools/journal_command.h"
 
 #include "journal/real_files.h"
+#include "tools/home_lock.h"
+#include "tools/journal_backup.h"
 
 #include <fmt/format.h>
 
-#include <charconv>
-#include <cstdlib>
+#include <filesystem>
+#include <memory>
 #include <optional>
-#include <string>
+#include <string_view>
+#include <utility>
 
 namespace reeve::tools {
 
 namespace {
 
-constexpr int exit_ok = 0;
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
-constexpr int exit_not_found = 3;
+using journal::RealFiles;
+namespace fs = std::filesystem;
 
-constexpr std::string_view help =
-    R"(usage: reeve journal info    [DIR] [--json]              the files and what is in them
-       reeve journal verify  [DIR] [--json]              look at every byte; change nothing
-       reeve journal cat     [DIR] [--from SEQ] [--json] print the records; --bytes: as they stand
-       reeve journal salvage [DIR] --to NEW              copy what can be trusted of a damaged one
-       reeve journal accept  [DIR] --from SEQ            take this version's decisions for the truth
-
-DIR is the directory of a journal that no daemon is using; without it, `journal` in the home:
---home DIR, else $REEVE_HOME, else $XDG_STATE_HOME/reeve, else ~/.local/state/reeve.
-
-A line of cat: sequence, group, engine ms, wall ms, type, digest, bytes, payload.
-Exit: 0 ok, 1 failed or damaged, 2 usage, 3 no journal there.
-
-examples:
-  reeve journal verify
-  reeve journal cat --from 1200 | head
-  reeve journal salvage ~/.local/state/reeve/journal --to /tmp/rescued)";
-
-struct Words {
-  std::string_view verb;
-  std::optional<std::string> directory;
-  std::optional<std::string> home;
-  std::optional<std::string> to;
-  std::optional<journal::Sequence> from;
-  Shape shape = Shape::Text;
-  bool bytes = false;  // payloads as they stand, not as the inputs they are
-};
-
-// The complaint, if there is one.
-std::optional<std::string> parse(std::span<const std::string_view> rest, Words& words) {
-  for (std::size_t i = 0; i < rest.size(); ++i) {
-    const std::string_view word = rest[i];
-    const bool takes_value = word == "--from" || word == "--to" || word == "--home";
-    if (takes_value && i + 1 == rest.size()) return fmt::format("{} wants a value", word);
-    if (word == "--json") {
-      words.shape = Shape::Json;
-    } else if (word == "--bytes" && words.verb == "cat") {
-      words.bytes = true;
-    } else if (word == "--from") {
-      const std::string_view text = rest[++i];
-      journal::Sequence from = 0;
-      const auto [end, error] = std::from_chars(text.begin(), text.end(), from);
-      if (error != std::errc{} || end != text.end() || from == 0) {
-        return fmt::format("--from wants the sequence of a record, not {}", text);
-      }
-      words.from = from;
-    } else if (word == "--to") {
-      words.to = rest[++i];
-    } else if (word == "--home") {
-      words.home = rest[++i];
-    } else if (word.starts_with('-')) {
-      return fmt::format("unknown option {}", word);
-    } else if (words.directory) {
-      return fmt::format("unexpected argument {}", word);
-    } else {
-      words.directory = word;
-    }
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> environment(const char* name) {
-  // Nobody changes it: this program has one thread here. NOLINTNEXTLINE(concurrency-mt-unsafe)
-  const char* const value = std::getenv(name);
-  if (value == nullptr || *value == '\0') return std::nullopt;
-  return value;
-}
-
-std::string directory_of(const Words& words) {
-  if (words.directory) return *words.directory;
-  if (words.home) return *words.home + "/journal";
-  if (const auto home = environment("REEVE_HOME")) return *home + "/journal";
-  if (const auto state = environment("XDG_STATE_HOME")) return *state + "/reeve/journal";
-  return environment("HOME").value_or("") + "/.local/state/reeve/journal";
-}
-
-struct Voice {
+struct Command {
+  const JournalAsk& ask;
+  const JournalKnowledge& knowledge;
   const Sink& out;
-  const Sink& err;
+  const Sink& notes;
 
-  int misuse(std::string_view complaint) const {
-    err(fmt::format("reeve journal: {}", complaint));
-    err("Try 'reeve journal --help'.");
-    return exit_usage;
-  }
-  int failed(const Error& error) const {
-    err(fmt::format("reeve journal: {}", error.message));
-    return error.code == Error::Code::NotFound ? exit_not_found : exit_failed;
+  void say(const std::string& text, const std::string& json) const {
+    out(ask.shape == Shape::Json ? json : text);
   }
 };
 
-int run(const Words& words, const JournalKnowledge& knowledge, const Voice& voice) {
-  // Looking needs no probe, and no leave to write.
-  const auto files =
-      journal::RealFiles::open_directory(directory_of(words), journal::SyncMethod::DataSync);
-  if (!files) return voice.failed(files.error());
+// Looking needs no probe, and no leave to write.
+Result<std::unique_ptr<RealFiles>> open(const std::string& path) {
+  return RealFiles::open_directory(path, journal::SyncMethod::DataSync);
+}
 
-  if (words.verb == "verify") {
-    const Result<Verdict> verdict = journal_verify(**files, words.shape, voice.out);
-    if (!verdict) return voice.failed(verdict.error());
-    return verdict->damaged ? exit_failed : exit_ok;
-  }
-  Result<void> done;
-  if (words.verb == "info") {
-    done = journal_info(**files, words.shape, voice.out);
-  } else if (words.verb == "cat") {
-    const ShowPayload& show = words.bytes ? ShowPayload{} : knowledge.show;
-    done = journal_cat(**files, words.from.value_or(1), words.shape, show, voice.out, voice.err);
-  } else if (words.verb == "salvage") {
-    done = journal::make_directory(*words.to);
-    if (!done) return voice.failed(done.error());
-    const auto target =
-        journal::RealFiles::open_directory(*words.to, journal::SyncMethod::DataSync);
-    if (!target) return voice.failed(target.error());
-    done = journal_salvage(**files, **target, voice.out);
+void tell_user(const Command& command) {
+  const std::optional<std::string> user = user_of(command.ask.directory);
+  if (!user) return;
+  if (command.ask.shape == Shape::Json && command.ask.verb != JournalVerb::Cat) {
+    command.out(fmt::format(R"({{"in_use_by":{}}})", *user == "unknown" ? "null" : *user));
   } else {
-    const std::unique_ptr<Judge> judge = knowledge.judge();
-    done = journal_accept(**files, *words.from, *judge, voice.out);
+    command.notes(fmt::format("in use by process {}", *user));
   }
-  return done ? exit_ok : voice.failed(done.error());
+}
+
+Result<bool> look(const Command& command) {
+  const auto files = open(command.ask.directory);
+  if (!files) return fail(files.error());
+  tell_user(command);
+  const JournalAsk& ask = command.ask;
+  if (ask.verb == JournalVerb::Verify) {
+    const Result<Verdict> verdict = journal_verify(**files, ask.shape, command.out);
+    if (!verdict) return fail(verdict.error());
+    return !verdict->damaged;
+  }
+  const ShowPayload& show = ask.bytes ? ShowPayload{} : command.knowledge.show;
+  const Result<void> done =
+      ask.verb == JournalVerb::Info
+          ? journal_info(**files, ask.shape, command.out)
+          : journal_cat(**files, ask.from, ask.shape, show, command.out, command.notes);
+  if (!done) return fail(done.error());
+  return true;
+}
+
+Result<bool> salvage(const Command& command) {
+  const JournalAsk& ask = command.ask;
+  const auto files = open(ask.directory);
+  if (!files) return fail(files.error());
+  const Result<HomeLock> ours = HomeLock::hold(ask.other, "journal salvage");
+  if (!ours) return fail(ours.error());
+  tell_user(command);
+  if (Result<void> made = journal::make_directory(ask.other); !made) return fail(made.error());
+  const auto target = open(ask.other);
+  if (!target) return fail(target.error());
+  const Result<void> done = journal_salvage(**files, **target, ask.shape, command.out);
+  if (!done) return fail(done.error());
+  if (ask.shape == Shape::Text) {
+    command.notes("to go on with it, while no daemon runs:");
+    command.notes(fmt::format("  mv {} {}.damaged", ask.directory, ask.directory));
+    command.notes(fmt::format("  mv {} {}", ask.other, ask.directory));
+  }
+  return true;
+}
+
+Result<bool> accept(const Command& command) {
+  const JournalAsk& ask = command.ask;
+  const auto files = open(ask.directory);
+  if (!files) return fail(files.error());
+  const Result<HomeLock> ours = HomeLock::hold(ask.directory, "journal accept");
+  if (!ours) return fail(ours.error());
+  const std::unique_ptr<Judge> judge = command.knowledge.judge();
+  const Result<void> done = journal_accept(**files, ask.from, *judge, ask.shape, command.out);
+  if (!done) return fail(done.error());
+  return true;
+}
+
+// A file is its folder and its name.
+struct Named {
+  std::unique_ptr<RealFiles> folder;
+  std::string name;
+};
+
+Result<Named> named(const std::string& file) {
+  const fs::path path = file;
+  const std::string name = path.filename();
+  if (name.empty() || name == "." || name == "..") {
+    return fail(Error::Code::BadRequest, fmt::format("{} is no name for a file", file));
+  }
+  Result<std::unique_ptr<RealFiles>> folder =
+      open(path.has_parent_path() ? path.parent_path().string() : ".");
+  if (!folder) return fail(folder.error());
+  return Named{.folder = *std::move(folder), .name = name};
+}
+
+void tell_backup(const Command& command, std::string_view done, const BackupInfo& info) {
+  command.say(
+      fmt::format("{}: everything up to record {}, {} bytes", done, info.sequence, info.bytes),
+      fmt::format(R"({{"sequence":{},"bytes":{}}})", info.sequence, info.bytes));
+}
+
+// What is there is replaced by a newer backup, but nothing else is.
+Result<void> may_replace(Named& place, const std::string& file) {
+  std::error_code ignored;
+  const fs::file_status there = fs::symlink_status(file, ignored);
+  if (!fs::exists(there)) return {};
+  if (fs::is_regular_file(there)) {
+    const auto opened = place.folder->open(place.name, journal::Access::Read);
+    if (!opened) return fail(opened.error());
+    std::string begin(backup_magic.size(), '\0');
+    const Result<std::size_t> size = (*opened)->read(0, begin);
+    if (size && *size == begin.size() && begin == backup_magic) return {};
+  }
+  return fail(Error::Code::Conflict,
+              fmt::format("{} is there and is no backup; choose another name", file));
+}
+
+Result<bool> backup(const Command& command) {
+  const JournalAsk& ask = command.ask;
+  const auto files = open(ask.directory);
+  if (!files) return fail(files.error());
+  Result<Named> place = named(ask.other);
+  if (!place) return fail(place.error());
+  if (Result<void> may = may_replace(*place, ask.other); !may) return fail(may.error());
+  const Result<BackupInfo> info = journal_backup(**files, ask.from, *place->folder, place->name);
+  if (!info) return fail(info.error());
+  tell_backup(command, "backed up to " + ask.other, *info);
+  return true;
+}
+
+// A home is new, or has been one.
+Result<void> check_home(const fs::path& home) {
+  std::error_code ignored;
+  const bool is_ours = fs::exists(home / "daemon.lock", ignored) || fs::is_empty(home, ignored) ||
+                       !fs::exists(home, ignored);
+  if (is_ours) return {};
+  return fail(Error::Code::Conflict,
+              fmt::format("{} is not empty and no home of Reeve; choose another with --home DIR",
+                          home.string()));
+}
+
+Result<bool> restore(const Command& command) {
+  const JournalAsk& ask = command.ask;
+  const Result<Named> from = named(ask.other);
+  if (!from) return fail(from.error());
+  const std::string home = fs::path(ask.directory).parent_path();
+  if (Result<void> fit = check_home(home); !fit) return fail(fit.error());
+  if (Result<void> made = journal::make_directory(home); !made) return fail(made.error());
+  const Result<HomeLock> ours = HomeLock::hold(ask.directory, "restore");
+  if (!ours) return fail(ours.error());
+  if (Result<void> made = journal::make_directory(ask.directory); !made) return fail(made.error());
+  const auto target = open(ask.directory);
+  if (!target) return fail(target.error());
+  const std::unique_ptr<Judge> judge = command.knowledge.judge();
+  const Result<BackupInfo> info = journal_restore(*from->folder, from->name, *judge, **target);
+  if (!info) return fail(info.error());
+  tell_backup(command, "restored into " + home, *info);
+  return true;
 }
 
 }  // namespace
 
-int journal_command(std::span<const std::string_view> words,
-                    const JournalKnowledge& knowledge,
-                    const Sink& out,
-                    const Sink& err) {
-  const Voice voice{out, err};
-  if (words.empty()) {
-    err(help);
-    return exit_usage;
+Result<bool> journal_command(const JournalAsk& ask,
+                             const JournalKnowledge& knowledge,
+                             const Sink& out,
+                             const Sink& notes) {
+  const Command command{ask, knowledge, out, notes};
+  switch (ask.verb) {
+    case JournalVerb::Info:
+    case JournalVerb::Verify:
+    case JournalVerb::Cat:
+      return look(command);
+    case JournalVerb::Salvage:
+      return salvage(command);
+    case JournalVerb::Accept:
+      return accept(command);
+    case JournalVerb::Backup:
+      return backup(command);
+    case JournalVerb::Restore:
+      return restore(command);
   }
-  for (const std::string_view word : words) {
-    if (word != "--help" && word != "-h") continue;
-    out(help);
-    return exit_ok;
-  }
-  Words parsed;
-  parsed.verb = words[0];
-  const std::string_view verb = parsed.verb;
-  if (verb != "info" && verb != "verify" && verb != "cat" && verb != "salvage" &&
-      verb != "accept") {
-    return voice.misuse(fmt::format("unknown command {}", verb));
-  }
-  if (const auto complaint = parse(words.subspan(1), parsed)) return voice.misuse(*complaint);
-  if (verb == "accept" && !knowledge.judge) {
-    return voice.misuse("accept needs the core, which this program does not contain yet");
-  }
-  if (parsed.from && verb != "cat" && verb != "accept") {
-    return voice.misuse(fmt::format("{} takes no --from", verb));
-  }
-  if (parsed.to && verb != "salvage") return voice.misuse(fmt::format("{} takes no --to", verb));
-  if (!parsed.to && verb == "salvage") return voice.misuse("salvage wants --to NEW");
-  if (!parsed.from && verb == "accept") return voice.misuse("accept wants --from SEQ");
-  return run(parsed, knowledge, voice);
+  std::unreachable();
 }
 
 }  // namespace reeve::tools

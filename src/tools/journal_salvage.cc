@@ -3,6 +3,7 @@
 #include "journal/segment_writer.h"
 #include "journal/snapshot_file.h"
 #include "tools/journal_tool.h"
+#include "tools/json.h"
 
 #include <fmt/format.h>
 
@@ -17,18 +18,20 @@ using namespace journal;
 
 namespace {
 
-constexpr std::uint64_t salvaged_segment = std::uint64_t{64} << 20U;
-constexpr std::uint64_t empty_segment = std::uint64_t{1} << 20U;
+constexpr std::uint64_t first_segment = std::uint64_t{1} << 20U;  // later ones double
+constexpr std::uint64_t largest_segment = std::uint64_t{64} << 20U;
 constexpr std::size_t chunk_size = std::size_t{256} << 10U;
 
 class Salvage {
  public:
-  Salvage(Files& files, Files& target, const Sink& out)
-      : files_(files), target_(target), out_(out) {}
+  Salvage(Files& files, Files& target, Shape shape, const Sink& out)
+      : files_(files), target_(target), shape_(shape), out_(out) {}
 
   Result<void> run();
 
  private:
+  void note(const std::string& text) const;
+  void tell() const;
   Result<void> find_base();
   Result<void> copy_base();
   void read_headers();
@@ -41,6 +44,7 @@ class Salvage {
 
   Files& files_;
   Files& target_;
+  Shape shape_;
   const Sink& out_;
   Listing listing_;
   std::optional<JournalId> id_;
@@ -80,17 +84,31 @@ Result<void> Salvage::run() {
   // Last, so that what is left of an interrupted salvage does not start.
   if (Result<void> copied = copy_base(); !copied) return copied;
   if (Result<void> synced = target_.sync_directory(); !synced) return synced;
+  tell();
+  return {};
+}
+
+void Salvage::note(const std::string& text) const {
+  out_(shape_ == Shape::Json ? fmt::format(R"({{"note":{}}})", json(text)) : text);
+}
+
+void Salvage::tell() const {
+  const Sequence last = next_ == 0 ? base_ : next_ - 1;
+  if (shape_ == Shape::Json) {
+    out_(fmt::format(
+        R"({{"records":{},"base":{},"last":{},"lost":{}}})", written_, base_, last, beyond_));
+    return;
+  }
   out_(fmt::format("salvaged {} records after {}, up to record {}",
                    written_,
                    base_ == 0 ? std::string("the beginning") : snapshot_name(base_),
-                   next_ == 0 ? base_ : next_ - 1));
+                   last));
   if (beyond_ > 0) {
     out_(
         fmt::format("lost: {} records that can be read come after the damage and cannot be "
                     "applied",
                     beyond_));
   }
-  return {};
 }
 
 Result<void> Salvage::find_base() {
@@ -103,7 +121,7 @@ Result<void> Salvage::find_base() {
       return {};
     }
     if (found.error().code == Error::Code::Conflict) return fail(found.error());
-    out_("lost: " + found.error().message);
+    note("lost: " + found.error().message);
   }
   return {};
 }
@@ -117,7 +135,7 @@ void Salvage::read_headers() {
       headers_.emplace_back(*header);
     } else {
       headers_.emplace_back();
-      out_("lost: " + (header ? segment_name(number) + " belongs to another journal"
+      note("lost: " + (header ? segment_name(number) + " belongs to another journal"
                               : header.error().message));
     }
   }
@@ -148,7 +166,7 @@ Result<void> Salvage::copy_base() {
 // A journal has a segment from its first moment on.
 Result<void> Salvage::begin_if_nothing_was_written() {
   if (writer_) return {};
-  return new_segment(base_ + 1, base_group_ + 1, empty_segment);
+  return new_segment(base_ + 1, base_group_ + 1, first_segment);
 }
 
 Result<void> Salvage::copy_records() {
@@ -174,7 +192,7 @@ Result<void> Salvage::copy_segment(std::size_t index) {
   if (!segment) return fail(segment.error());
   const Sequence wanted = next_ == 0 ? base_ + 1 : next_;
   if (!stopped_ && segment->header.first_sequence > wanted) {
-    out_(fmt::format("lost: records {} to {}", wanted, segment->header.first_sequence - 1));
+    note(fmt::format("lost: records {} to {}", wanted, segment->header.first_sequence - 1));
     stopped_ = true;
   }
   std::uint64_t reached = block_size;
@@ -193,11 +211,11 @@ Result<void> Salvage::copy_segment(std::size_t index) {
       });
   if (write_error) return fail(*write_error);
   if (!walked) {
-    out_("damage: " + walked.error().message);
+    note("damage: " + walked.error().message);
     stopped_ = true;
     if (Result<void> counted = count_beyond(*segment, reached); !counted) return counted;
   } else if (walked->torn) {
-    out_(fmt::format("torn tail in {} at offset {}", walked->torn->file, walked->torn->offset));
+    note(fmt::format("torn tail in {} at offset {}", walked->torn->file, walked->torn->offset));
   }
   return {};
 }
@@ -223,7 +241,9 @@ Result<void> Salvage::write(std::span<const Record> group) {
   for (const Record& record : group) entries.push_back(record.entry);
   const std::uint64_t size = group_size(entries);
   if (!writer_ || !writer_->fits(size)) {
-    const std::uint64_t whole = segment_size_for(salvaged_segment, size);
+    const std::uint64_t wish =
+        writer_ ? std::min(2 * writer_->header().size, largest_segment) : first_segment;
+    const std::uint64_t whole = segment_size_for(wish, size);
     Result<void> begun = new_segment(group.front().sequence, group.front().group, whole);
     if (!begun) return begun;
   }
@@ -253,8 +273,8 @@ Result<void> Salvage::new_segment(Sequence sequence, Group group, std::uint64_t 
 
 }  // namespace
 
-Result<void> journal_salvage(Files& files, Files& target, const Sink& out) {
-  return Salvage(files, target, out).run();
+Result<void> journal_salvage(Files& files, Files& target, Shape shape, const Sink& out) {
+  return Salvage(files, target, shape, out).run();
 }
 
 }  // namespace reeve::tools

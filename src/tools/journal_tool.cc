@@ -182,8 +182,10 @@ Result<Verdict> journal_verify(Files& files, Shape shape, const Sink& out) {
   const Result<Listing> listing = list(files);
   if (!listing) return fail(listing.error());
   Verdict verdict;
+  std::vector<std::string> told;
   const auto complain = [&](const std::string& name, const Error& error) {
     verdict.damaged = true;
+    told.push_back(error.message);
     say(out, shape, about(name, error));
   };
   for (const Sequence sequence : listing->snapshots) {
@@ -225,7 +227,10 @@ Result<Verdict> journal_verify(Files& files, Shape shape, const Sink& out) {
     verdict.damaged = true;
     say(out,
         shape,
-        {.text = "does not start: " + findings.error().message,
+        {.text = (std::ranges::find(told, findings.error().message) != told.end()
+                      ? "does not start; "
+                      : "does not start: " + findings.error().message + "; ") +
+                 "`reeve journal salvage --to NEW` rescues what can be trusted",
          .json = fmt::format(R"({{"starts":false,"error":{}}})", json(findings.error().message))});
     return verdict;
   }
@@ -270,7 +275,8 @@ Result<void> journal_cat(Files& files,
   return {};
 }
 
-Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sink& out) {
+Result<void> journal_accept(
+    Files& files, Sequence from, Judge& judge, Shape shape, const Sink& out) {
   const Result<Listing> listing = list(files);
   if (!listing) return fail(listing.error());
   const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(files, Options{});
@@ -303,7 +309,12 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
                                 record.sequence));
       }
       ++differences;
-      out(fmt::format("{} {}", record.sequence, **difference));
+      say(out,
+          shape,
+          {.text = fmt::format("{} {}", record.sequence, **difference),
+           .json = fmt::format(R"({{"difference":{{"sequence":{},"says":{}}}}})",
+                               record.sequence,
+                               json(**difference))});
     }
     return {};
   });
@@ -332,12 +343,17 @@ Result<void> journal_accept(Files& files, Sequence from, Judge& judge, const Sin
     if (Result<void> renamed = files.rename(name, "aside-" + name); !renamed) return renamed;
   }
   if (Result<void> closed = (*begun)->close(); !closed) return closed;
-  out(
-      fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} files kept "
-                  "aside",
-                  differences,
-                  moment.sequence,
-                  aside.size()));
+  say(out,
+      shape,
+      {.text = fmt::format("accepted: {} records decided otherwise, snapshot up to record {}, {} "
+                           "files kept aside",
+                           differences,
+                           moment.sequence,
+                           aside.size()),
+       .json = fmt::format(R"({{"decided_otherwise":{},"sequence":{},"kept_aside":{}}})",
+                           differences,
+                           moment.sequence,
+                           aside.size())});
   return {};
 }
 

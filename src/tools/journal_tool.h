@@ -11,8 +11,8 @@
 #include <string>
 #include <string_view>
 
-// What `reeve journal` does to a directory that no daemon is using. Data goes to a sink, line by
-// line. info, verify and cat change nothing.
+// What `reeve journal` does to a directory. Data goes to a sink, line by line. info, verify and cat
+// change nothing; accept wants a directory that nobody else is using (home_lock.h).
 namespace reeve::tools {
 
 using Sink = std::function<void(std::string_view line)>;
@@ -45,7 +45,10 @@ Result<void> journal_cat(journal::Files& files,
 // Copies into the empty `target` what can be trusted of a damaged journal: the newest whole
 // snapshot and the records after it up to the damage. What comes after a gap cannot be applied and
 // is only counted. `files` stays as it is.
-Result<void> journal_salvage(journal::Files& files, journal::Files& target, const Sink& out);
+Result<void> journal_salvage(journal::Files& files,
+                             journal::Files& target,
+                             Shape shape,
+                             const Sink& out);
 
 // Decides again what the journal remembers; somebody who knows the core fills it.
 class Judge {
@@ -68,9 +71,7 @@ class Judge {
 // Takes what this version decides from record `from` on for the truth. Differences are shown; one
 // before `from` is refused. The result is a snapshot of everything; segments and older snapshots
 // are kept under names that begin with "aside-".
-Result<void> journal_accept(journal::Files& files,
-                            journal::Sequence from,
-                            Judge& judge,
-                            const Sink& out);
+Result<void> journal_accept(
+    journal::Files& files, journal::Sequence from, Judge& judge, Shape shape, const Sink& out);
 
 }  // namespace reeve::tools

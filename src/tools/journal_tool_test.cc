@@ -100,7 +100,7 @@ TEST(JournalTool, SalvageRescuesTheSnapshotAndWhatComesBeforeTheDamage) {
 
   Scratch target;
   Lines out;
-  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), Shape::Text, out.sink).has_value());
   EXPECT_EQ(out.lines.back(),
             "lost: 1 records that can be read come after the damage and cannot be applied");
   const Result<Opened> rescued = open(target.files());
@@ -116,7 +116,7 @@ TEST(JournalTool, SalvageStopsAtASegmentWithoutAHeader) {
   scratch.flip(segment_name(2), 3);
   Scratch target;
   Lines out;
-  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), Shape::Text, out.sink).has_value());
   const Result<Opened> rescued = open(target.files());
   ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
   EXPECT_EQ(rescued->content, "after a");
@@ -136,7 +136,8 @@ TEST(JournalTool, WhatSalvageMakesStartsAlsoIfTheDamageIsNextToTheSnapshot) {
     ASSERT_FALSE(open(scratch.files()).has_value());
     Scratch target;
     Lines out;
-    ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), out.sink).has_value());
+    ASSERT_TRUE(
+        journal_salvage(scratch.files(), target.files(), Shape::Text, out.sink).has_value());
     for (int start = 0; start < 2; ++start) {
       const Result<Opened> rescued = open(target.files());
       ASSERT_TRUE(rescued.has_value()) << rescued.error().message;
@@ -157,7 +158,8 @@ TEST(JournalTool, SalvageOfNothingButAHeaderIsAJournalOfTheSameName) {
   }
   scratch.flip(segment_name(1), block_size + 50);
   Scratch target;
-  ASSERT_TRUE(journal_salvage(scratch.files(), target.files(), Lines().sink).has_value());
+  ASSERT_TRUE(
+      journal_salvage(scratch.files(), target.files(), Shape::Text, Lines().sink).has_value());
   const Result<SegmentHeader> header = read_segment_header(target.files(), 1);
   ASSERT_TRUE(header.has_value());
   EXPECT_EQ(header->journal, small_options().fresh_id);
@@ -174,7 +176,8 @@ TEST(JournalTool, SalvageDoesNotPassOverWhatANewerVersionWrote) {
   store(bytes.data() + 12, crc);
   scratch.put(snapshot_name(1), bytes);
   Scratch target;
-  const Result<void> salvaged = journal_salvage(scratch.files(), target.files(), Lines().sink);
+  const Result<void> salvaged =
+      journal_salvage(scratch.files(), target.files(), Shape::Text, Lines().sink);
   ASSERT_FALSE(salvaged.has_value());
   EXPECT_EQ(salvaged.error().code, Error::Code::Conflict);
   EXPECT_EQ(target.names(), Strings{});
@@ -212,7 +215,7 @@ TEST(JournalTool, AcceptWritesASnapshotAndKeepsTheOldFilesAside) {
   make_journal(scratch);
   Counting judge('c');
   Lines out;
-  const Result<void> accepted = journal_accept(scratch.files(), 3, judge, out.sink);
+  const Result<void> accepted = journal_accept(scratch.files(), 3, judge, Shape::Text, out.sink);
   ASSERT_TRUE(accepted.has_value()) << accepted.error().message;
   EXPECT_EQ(out.lines.front(), "3 was yes, is no");
   EXPECT_TRUE(std::filesystem::exists(scratch.path("aside-" + segment_name(3))));
@@ -231,7 +234,8 @@ TEST(JournalTool, AcceptRefusesADifferenceBeforeWhereItWasAskedTo) {
   make_journal(scratch);
   const Strings before = scratch.names();
   Counting judge('b');
-  const Result<void> accepted = journal_accept(scratch.files(), 3, judge, Lines().sink);
+  const Result<void> accepted =
+      journal_accept(scratch.files(), 3, judge, Shape::Text, Lines().sink);
   ASSERT_FALSE(accepted.has_value());
   EXPECT_EQ(accepted.error().message,
             "record 2 is decided otherwise too, before 3: was yes, is no; to accept that, say "

@@ -142,7 +142,7 @@ Result<Options> parse_options(std::span<const std::string_view> words) {
 const std::string_view options_help =
     "Use: reeve beanstalkd [OPTIONS]\n"
     "\n"
-    "Serves the queues of the default project to clients of beanstalkd (protocol 1.12).\n"
+    "Serves the queues of the default project to clients of beanstalkd.\n"
     "\n"
     " -b DIR   the home to keep everything in (default is reeve's own)\n"
     " -l ADDR  listen on address, or unix:PATH (default is 127.0.0.1)\n"
@@ -150,7 +150,7 @@ const std::string_view options_help =
     " -z BYTES the most bytes a job may have (default is 65535, the most 1048576)\n"
     " -v       show version information\n"
     " -h       show this help\n"
-    " -V -f MS -F -s BYTES -n -c   accepted, and without effect: everything that is answered is\n"
-    "          on disk\n";
+    " -V -f MS -F -s BYTES -n -c   accepted, and without effect: everything that\n"
+    "          is answered is on disk\n";
 
 }  // namespace reeve::api::beanstalk

@@ -6,11 +6,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace reeve::cli {
@@ -19,9 +22,16 @@ namespace {
 
 constexpr std::int64_t stop_patience = 60'000;
 
-void sleep_for(std::int64_t milliseconds) {
-  const timespec time{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
-  ::nanosleep(&time, nullptr);
+// Until the process has ended, whether or not its parent has looked yet. False: it has not.
+bool wait_for_end(int pidfd, std::int64_t milliseconds) {
+  const std::int64_t until = steady_now() + milliseconds;
+  for (;;) {
+    pollfd ended{.fd = pidfd, .events = POLLIN, .revents = 0};
+    const std::int64_t left = std::max<std::int64_t>(until - steady_now(), 0);
+    const int count = ::poll(&ended, 1, static_cast<int>(left));
+    if (count > 0) return true;
+    if (count == 0 || errno != EINTR) return false;
+  }
 }
 
 // Asked over a connection of its own, about no project.
@@ -57,7 +67,7 @@ int tell_status(Context& context, const Home& home) {
   }
   const Json& journal = status["journal"];
   if (journal.is_object()) {
-    output.line(fmt::format("journal      {} in {}, checkpoint at {}",
+    output.line(fmt::format("journal      {}, {}, checkpoint at {}",
                             byte_size(journal["bytes"].natural()),
                             counted(journal["segments"].number(), "segment"),
                             with_commas(journal["checkpoint_seq"].number())));
@@ -95,16 +105,20 @@ std::optional<Failure> stop_and_wait(const Home& home, bool kill, bool& ran) {
   }
   ran = true;
   const auto pid = static_cast<pid_t>((*status)["pid"].number());
+  // While it still answers: so it is this process's end that we see, and no other's.
+  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+  if (pidfd < 0 && errno != ESRCH) {
+    return Failure{"FAILED", fmt::format("cannot watch the daemon (process {})", pid)};
+  }
   const Answer answer =
       client.ask("daemon.stop", kill ? json_of({{"kill", true}}) : Json::object());
   // It may be gone before its answer is read.
-  if (!answer && answer.error().code != "UNAVAILABLE") return answer.error();
-  const std::int64_t until = steady_now() + stop_patience;
-  for (std::int64_t pause = 1; ::kill(pid, 0) == 0; pause = std::min<std::int64_t>(50, pause * 2)) {
-    if (steady_now() > until) {
-      return Failure{"FAILED", fmt::format("the daemon (process {}) has not ended after 60s", pid)};
-    }
-    sleep_for(pause);
+  const bool refused = !answer && answer.error().code != "UNAVAILABLE";
+  const bool ended = refused || pidfd < 0 || wait_for_end(pidfd, stop_patience);
+  if (pidfd >= 0) ::close(pidfd);
+  if (refused) return answer.error();
+  if (!ended) {
+    return Failure{"FAILED", fmt::format("the daemon (process {}) has not ended after 60s", pid)};
   }
   return std::nullopt;
 }
@@ -159,7 +173,17 @@ int logs(Context& context, const Parsed& parsed) {
   for (std::int64_t lines = 0; from > 0 && lines <= most; --from) {
     if (text[from - 1] == '\n' && ++lines > most) break;
   }
-  context.output.out(std::string_view(text).substr(from));
+  // With --json a line is an object; what is not whole yet waits for its end.
+  std::string unfinished;
+  const auto tell = [&](std::string_view some) {
+    if (!context.json()) return context.output.out(some);
+    unfinished += some;
+    for (std::size_t end = 0; (end = unfinished.find('\n')) != std::string::npos;) {
+      context.output.line(json_of({{"line", unfinished.substr(0, end)}}).write());
+      unfinished.erase(0, end + 1);
+    }
+  };
+  tell(std::string_view(text).substr(from));
   if (!parsed.has("follow")) {
     ::close(file);
     return context.output.done();
@@ -175,7 +199,7 @@ int logs(Context& context, const Parsed& parsed) {
     }
     text.clear();
     read_on();
-    context.output.out(text);
+    tell(text);
     struct stat ours{};
     struct stat named{};
     if (::fstat(file, &ours) == 0 && ::stat(path.c_str(), &named) == 0 &&
@@ -207,12 +231,24 @@ constexpr std::array<Example, 1> run_examples{
     {{"reeve daemon run --foreground-log", "in the foreground, with its log on stderr"}}};
 constexpr std::array<Example, 1> logs_examples{{{"reeve daemon logs -f", "watch it"}}};
 
-constexpr std::array<Option, 3> run_options{
+constexpr std::array<Option, 6> run_options{
     {{.name = "foreground-log", .help = "the log on stderr, too"},
      {.name = "beanstalk",
       .takes = Takes::Text,
       .value = "ADDR",
       .help = "speak beanstalkd's protocol there: unix:PATH or HOST:PORT"},
+     {.name = "project",
+      .takes = Takes::Text,
+      .value = "P",
+      .help = "whose queues beanstalkd's clients see; default: default",
+      .completes = Completes::Project},
+     {.name = "beanstalk-job-bytes",
+      .takes = Takes::Number,
+      .value = "N",
+      .help = "the most a job of theirs may have; default: 65535"},
+     {.name = "beanstalk-public",
+      .help = "let that address be one that other machines reach, where nobody is asked who they "
+              "are"},
      {.name = "ready-fd",
       .takes = Takes::Number,
       .value = "N",
@@ -248,50 +284,15 @@ constexpr std::array<Command, 6> commands{{
      .run = logs},
 }};
 
-constexpr std::array<Argument, 1> directory{
-    {{.name = "DIR", .count = Count::Maybe, .completes = Completes::File}}};
-constexpr std::array<Option, 1> cat_options{
-    {{.name = "from", .takes = Takes::Number, .value = "SEQ", .help = "from this record on"}}};
-constexpr std::array<Option, 1> salvage_options{{{.name = "to",
-                                                  .takes = Takes::Text,
-                                                  .value = "NEW",
-                                                  .help = "a new directory",
-                                                  .completes = Completes::File}}};
-constexpr std::array<Example, 1> journal_examples{
-    {{"reeve journal verify", "while no daemon is using it"}}};
-
-constexpr std::array<Command, 5> journal_commands{{
-    {.name = "journal info",
-     .summary = "the files and what is in them",
-     .arguments = directory,
-     .examples = journal_examples},
-    {.name = "journal verify",
-     .summary = "look at every byte; change nothing",
-     .arguments = directory,
-     .examples = journal_examples},
-    {.name = "journal cat",
-     .summary = "print the records",
-     .arguments = directory,
-     .options = cat_options,
-     .examples = journal_examples},
-    {.name = "journal salvage",
-     .summary = "copy what can be trusted of a damaged one",
-     .arguments = directory,
-     .options = salvage_options,
-     .examples = journal_examples},
-    {.name = "journal accept",
-     .summary = "take this version's decisions for the truth",
-     .arguments = directory,
-     .options = cat_options,
-     .examples = journal_examples},
-}};
-
 }  // namespace
+
+// It is another program, in this one's file: it gets its words before anybody else.
+int beanstalkd_command(Context& context, const Parsed&) {
+  return context.misuse("options of beanstalkd come behind it: `reeve beanstalkd -b DIR`");
+}
 
 const Group daemon_group{.word = "daemon",
                          .summary = "the process that remembers; started when needed",
                          .commands = commands};
-const Group journal_group{
-    .word = "journal", .summary = "look into what is on disk", .commands = journal_commands};
 
 }  // namespace reeve::cli

@@ -17,7 +17,14 @@ constexpr std::int64_t page = 1000;
 
 void tell(Context& context, const Json& event) {
   Output& output = context.output;
-  if (context.json()) return output.line(event.write());
+  if (context.json()) {
+    // The same whether it is remembered or happens.
+    Json told = Json::object();
+    for (const auto& [name, value] : event.members()) {
+      if (name != "follow") told.set(name, value);
+    }
+    return output.line(told.write());
+  }
   if (context.quiet()) return output.line(event["name"].text());
   if (event.has("lagged")) {
     output.note("some events are missing here: this reader was too slow");

@@ -42,12 +42,39 @@ constexpr std::array<Example, 3> events_examples{
      {"reeve events --since 1h --match 'queue:mail:*'", "of one queue, in the last hour"}}};
 
 constexpr std::array<Argument, 2> emit_arguments{
-    {{.name = "category:action"}, {.name = "key=value", .count = Count::Any}}};
+    {{.name = "category:action"}, {.name = "k=v", .count = Count::Any}}};
 constexpr std::array<Example, 1> emit_examples{
     {{"reeve emit ci:green branch=main", "who follows ci:green hears it"}}};
 constexpr std::array<Example, 1> top_examples{{{"reeve top", "q quits"}}};
 constexpr std::array<Example, 1> doctor_examples{
     {{"reeve doctor", "what is wrong with this machine, and how to fix it"}}};
+
+constexpr std::array<Argument, 1> backup_file{{{.name = "FILE", .completes = Completes::File}}};
+constexpr std::array<Example, 2> backup_examples{
+    {{"reeve backup ~/reeve.backup", "while the daemon serves; safe on disk when it returns"},
+     {"reeve backup /mnt/backup/reeve-$(date +%F)", "one a day"}}};
+constexpr std::array<Example, 2> restore_examples{
+    {{"reeve --home ~/new restore ~/reeve.backup", "into a new home"},
+     {"reeve restore ~/reeve.backup",
+      "after `reeve daemon stop`, and with HOME/journal moved elsewhere"}}};
+
+constexpr std::array<Option, 4> beanstalkd_options{
+    {{.letter = 'b',
+      .takes = Takes::Text,
+      .value = "DIR",
+      .help = "the home; default: as for every command",
+      .completes = Completes::File},
+     {.letter = 'l',
+      .takes = Takes::Text,
+      .value = "ADDR",
+      .help = "listen there, or on unix:PATH; default: 127.0.0.1"},
+     {.letter = 'p', .takes = Takes::Number, .value = "PORT", .help = "default: 11300"},
+     {.letter = 'z',
+      .takes = Takes::Number,
+      .value = "BYTES",
+      .help = "the most a job may have; default: 65535"}}};
+constexpr std::array<Example, 1> beanstalkd_examples{
+    {{"reeve beanstalkd -l 127.0.0.1 -p 11300", "as beanstalkd; docs/beanstalkd.md tells more"}}};
 
 constexpr std::array<Argument, 1> shell{{{.name = "SHELL"}}};
 constexpr std::array<Example, 3> completion_examples{
@@ -59,7 +86,7 @@ constexpr std::array<Argument, 1> any_words{
 constexpr std::array<Example, 1> help_examples{
     {{"reeve help lock run", "as `reeve lock run --help`"}}};
 
-constexpr std::array<Command, 11> commands{{
+constexpr std::array<Command, 14> commands{{
     {.name = "status",
      .summary = "one screen: held, waiting, stuck, needing you",
      .options = status_options,
@@ -99,6 +126,27 @@ constexpr std::array<Command, 11> commands{{
      .summary = "check machine, home, daemon; say how to fix",
      .examples = doctor_examples,
      .run = doctor_command},
+    {.name = "backup",
+     .summary = "copy everything to a file, while it is in use",
+     .arguments = backup_file,
+     .details = "Everything that was acknowledged before is in it. An older backup of that name is "
+                "replaced when the new one is safe on disk; no other file is.",
+     .examples = backup_examples,
+     .run = backup_command},
+    {.name = "restore",
+     .summary = "make a home of a backup",
+     .arguments = backup_file,
+     .details = "Only into a home without a journal, and while no daemon runs there. What happened "
+                "after the backup is not in it: fencing tokens begin again from there.",
+     .examples = restore_examples,
+     .run = restore_command},
+    {.name = "beanstalkd",
+     .summary = "be a daemon for clients of beanstalkd",
+     .options = beanstalkd_options,
+     .details = "With the options of beanstalkd, which come behind it; those of its binlog are "
+                "taken and change nothing, for everything that is answered is on disk.",
+     .examples = beanstalkd_examples,
+     .run = beanstalkd_command},
     {.name = "completion",
      .summary = "completions for bash, zsh or fish",
      .arguments = shell,

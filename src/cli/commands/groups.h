@@ -31,6 +31,12 @@ int complete_command(Context& context, const Parsed& parsed);
 int man_command(Context& context, const Parsed& parsed);
 int help_command(Context& context, const Parsed& parsed);
 int show_command(Context& context, const Parsed& parsed);
+int backup_command(Context& context, const Parsed& parsed);
+int restore_command(Context& context, const Parsed& parsed);
+int beanstalkd_command(Context& context, const Parsed& parsed);
+
+// That the words call no command, and which one may have been meant.
+std::string no_such_command(const Found& found, std::span<const std::string_view> words);
 
 // What bare `reeve` shows.
 int overview(Context& context);

@@ -13,29 +13,10 @@ namespace {
 
 constexpr std::size_t text_width = 78;
 
-// Breaks at spaces; every line but the first is indented by so much.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
-  std::string lines;
-  std::size_t used = 0;
-  while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, space);
-    const std::size_t cells = display_width(word);
-    if (used > 0 && used + 1 + cells > width) {
-      lines += '\n' + std::string(indent, ' ');
-      used = 0;
-    }
-    if (used > 0) lines += ' ';
-    lines += word;
-    used += cells + (used > 0 ? 1 : 0);
-    text.remove_prefix(std::min(text.size(), space + 1));
-  }
-  return lines;
-}
-
 std::string option_text(const Option& option) {
-  std::string text = option.letter != 0 ? fmt::format("-{}, --{}", option.letter, option.name)
-                                        : fmt::format("    --{}", option.name);
+  std::string text = option.name.empty()  ? fmt::format("-{}", option.letter)
+                     : option.letter != 0 ? fmt::format("-{}, --{}", option.letter, option.name)
+                                          : fmt::format("    --{}", option.name);
   if (option.takes == Takes::MaybeDuration) {
     text += fmt::format(" [{}]", option.value);
   } else if (option.takes != Takes::Nothing) {
@@ -89,6 +70,10 @@ std::string commands_text(const Output& output, std::span<const Command> command
   return text;
 }
 
+std::string example_text(const Output& output, const Example& example) {
+  return fmt::format("  {}\n      {}\n", example.line, output.styled(Style::Dim, example.says));
+}
+
 }  // namespace
 
 std::string help_of_all(const Output& output, std::string_view version) {
@@ -126,7 +111,15 @@ std::string help_of_group(const Output& output, const Group& group) {
   std::string text =
       fmt::format("{}: {}\n\n", output.styled(Style::Bold, group.word), group.summary);
   text += commands_text(output, group.commands);
-  text += fmt::format("\n`reeve {} VERB --help` tells more, with examples.\n", group.word);
+  // The first of each, up to three: enough to begin with.
+  constexpr std::size_t shown = 3;
+  std::size_t examples = 0;
+  for (const Command& command : group.commands) {
+    if (command.hidden || command.examples.empty() || examples == shown) continue;
+    if (examples++ == 0) text += fmt::format("\n{}\n", output.styled(Style::Bold, "Examples"));
+    text += example_text(output, command.examples[0]);
+  }
+  text += fmt::format("\n`reeve {} VERB --help` tells more.\n", group.word);
   return text;
 }
 
@@ -143,10 +136,7 @@ std::string help_of_command(const Output& output, const Command& command) {
   }
   if (!command.examples.empty()) {
     text += fmt::format("\n{}\n", output.styled(Style::Bold, "Examples"));
-    for (const Example& example : command.examples) {
-      text +=
-          fmt::format("  {}\n      {}\n", example.line, output.styled(Style::Dim, example.says));
-    }
+    for (const Example& example : command.examples) text += example_text(output, example);
   }
   text += "\nAlso --json, -q, --project P and what else `reeve --help` lists.\n";
   return text;
@@ -159,10 +149,10 @@ int help_command(Context& context, const Parsed& parsed) {
     context.output.out(help_of_all(context.output, context.version()));
   } else if (found.command != nullptr) {
     context.output.out(help_of_command(context.output, *found.command));
-  } else if (found.group != nullptr) {
+  } else if (found.group != nullptr && words.size() == 1) {
     context.output.out(help_of_group(context.output, *found.group));
   } else {
-    return context.misuse(fmt::format("there is no command {}", printable(parsed.words[0])));
+    return context.misuse(no_such_command(found, words));
   }
   return context.output.done();
 }

@@ -1,5 +1,6 @@
 #include "cli/commands/queue_verbs.h"
 
+#include "cli/commands/queue_settings.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
 
@@ -92,7 +93,9 @@ int create(Context& context, const Parsed& parsed) {
                {"keep_completed_ms", milliseconds_of(parsed, "keep-completed-for")},
                {"keep_dead_ms", milliseconds_of(parsed, "keep-dead-for")},
                {"on_exhaust", text_of(parsed, "on-exhaust")}}));
-  return say(context, answer, fmt::format("{} is there", quoted(parsed, 0)));
+  return say(context,
+             answer,
+             fmt::format("{}: {}", quoted(parsed, 0), answer ? settings_of(*answer) : ""));
 }
 
 int take(Context& context, const Parsed& parsed) {
@@ -300,7 +303,10 @@ int stats(Context& context, const Parsed& parsed) {
                queue.has("oldest_pending_age_ms")
                    ? rough_duration(queue["oldest_pending_age_ms"].number())
                    : "-",
-               {paused ? "paused" : "", Style::Warn}});
+               {!paused                     ? ""
+                : queue.has("paused_until") ? "resumes " + output.moment(queue["paused_until"])
+                                            : "paused",
+                Style::Warn}});
   }
   if (context.quiet()) return output.done();
   if (table.empty()) {
@@ -308,6 +314,9 @@ int stats(Context& context, const Parsed& parsed) {
     return output.done();
   }
   output.out(table.write(Output::out_width(), output));
+  if (!parsed.words.empty() && table.size() == 1) {
+    output.line(settings_of((*answer)["queues"].items()[0]));
+  }
   return output.done();
 }
 

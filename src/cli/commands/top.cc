@@ -10,9 +10,13 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <functional>
 #include <map>
 #include <sys/ioctl.h>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
+#include <vector>
 
 namespace reeve::cli {
 
@@ -20,6 +24,7 @@ namespace {
 
 constexpr std::int64_t look_every = 1000;
 constexpr std::size_t events_kept = 200;
+constexpr double least_rate = 0.05;  // a second; less is nothing
 
 // The terminal, taken over and given back on every way out (the signals that end us come as data).
 class FullScreen {
@@ -31,12 +36,13 @@ class FullScreen {
     raw.c_cc[VMIN] = 0;
     raw.c_cc[VTIME] = 0;
     ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &raw);
-    output_.err("\x1b[?1049h\x1b[?25l");
+    // Without wrapping: what is too wide is cut, and nothing scrolls away.
+    output_.err("\x1b[?1049h\x1b[?25l\x1b[?7l");
   }
   FullScreen(const FullScreen&) = delete;
   FullScreen& operator=(const FullScreen&) = delete;
   ~FullScreen() {
-    output_.err("\x1b[?25h\x1b[?1049l");
+    output_.err("\x1b[?7h\x1b[?25h\x1b[?1049l");
     ::tcsetattr(STDIN_FILENO, TCSAFLUSH, &before_);
   }
 
@@ -65,6 +71,39 @@ struct Rate {
   std::int64_t pushed = 0;
   std::int64_t done = 0;
 };
+
+// What is waited for first, then what may need somebody: a few of the stale ones, those that were
+// taken last, and then the rest of the stale ones.
+Json::Array locks_in_order(const Json::Array& all) {
+  Json::Array locks;
+  for (const Json& lock : all) {
+    if (lock["state"].text() != "free" || lock["waiting"].number() > 0) locks.push_back(lock);
+  }
+  std::ranges::stable_sort(locks, std::greater{}, [](const Json& lock) {
+    return std::tuple(lock["waiting"].number(), lock["acquired_at"].text());
+  });
+  constexpr std::size_t stale_first = 2;
+  std::size_t stale = 0;
+  std::vector<std::pair<int, Json>> ranked;
+  for (Json& lock : locks) {
+    const bool is_held = lock["state"].text() == "held";
+    const int rank = lock["waiting"].number() > 0 ? 0 : is_held ? 2 : stale++ < stale_first ? 1 : 3;
+    ranked.emplace_back(rank, std::move(lock));
+  }
+  std::ranges::stable_sort(ranked, {}, [](const auto& lock) { return lock.first; });
+  locks.clear();
+  for (auto& [rank, lock] : ranked) locks.push_back(std::move(lock));
+  return locks;
+}
+
+Json::Array semaphores_in_order(Json::Array semaphores) {
+  std::ranges::stable_sort(semaphores, std::greater{}, [](const Json& sem) {
+    const auto capacity = static_cast<double>(std::max<std::int64_t>(1, sem["capacity"].number()));
+    return std::tuple(sem["waiting"].number(),
+                      static_cast<double>(sem["in_use"].number()) / capacity);
+  });
+  return semaphores;
+}
 
 class Top {
  public:
@@ -145,7 +184,7 @@ class Top {
   }
 
   static std::string per_second(double rate) {
-    if (rate < 0.05) return "-";
+    if (rate < least_rate) return "-";
     return rate < 10 ? fmt::format("{:.1f}/s", rate) : fmt::format("{:.0f}/s", rate);
   }
 
@@ -168,9 +207,8 @@ class Top {
                  {"HOLDER", Left, true},
                  {"SINCE", Right},
                  {"WAITING", Left, true}});
-    for (const Json& lock : snapshot_.locks) {
+    for (const Json& lock : locks_in_order(snapshot_.locks)) {
       const std::string state = lock["state"].text();
-      if (state == "free" && lock["waiting"].number() == 0) continue;
       std::string waiting = lock["waiting"].number() == 0 ? "-" : lock["waiting"].text();
       for (const Json& waiter : lock["waiters"].items()) {
         waiting += " " + printable(waiter["holder"].text());
@@ -189,12 +227,12 @@ class Top {
   Lines semaphores(std::size_t width) const {
     using enum Table::Align;
     Table table({{"SEMAPHORE", Left, true}, {"USE"}, {"", Right}, {"WAITING", Right}});
-    for (const Json& sem : snapshot_.semaphores) {
+    for (const Json& sem : semaphores_in_order(snapshot_.semaphores)) {
       const double capacity =
           static_cast<double>(std::max<std::int64_t>(1, sem["capacity"].number()));
       const double part = static_cast<double>(sem["in_use"].number()) / capacity;
       table.add({printable(sem["name"].text()),
-                 {usage_bar(part, std::min<std::size_t>(24, width / 3)),
+                 {usage_bar(part, std::min<std::size_t>(24, width / (width > 40 ? 3 : 5))),
                   part >= 1 ? Style::Warn : Style::Good},
                  fmt::format("{} of {}", sem["in_use"].text(), sem["capacity"].text()),
                  sem["waiting"].text()});
@@ -202,30 +240,48 @@ class Top {
     return table.empty() ? Lines{} : split(table.write(width, context_.output));
   }
 
+  // Those that move first, the busiest above; then those where something waits or is dead.
+  Json::Array queues_in_order() const {
+    Json::Array queues = snapshot_.queues;
+    std::ranges::stable_sort(queues, std::greater{}, [&](const Json& queue) {
+      const auto rate = rates_.find(queue["name"].text());
+      const double moves = rate == rates_.end() ? 0 : rate->second.in + rate->second.out;
+      return std::tuple(moves >= least_rate,
+                        moves >= least_rate ? moves : 0,
+                        queue["processing"].number(),
+                        queue["pending"].number() + queue["delayed"].number(),
+                        queue["dead"].number());
+    });
+    return queues;
+  }
+
+  // On a narrow screen only what says most.
   Lines queues(std::size_t width) const {
     using enum Table::Align;
-    Table table({{"QUEUE", Left, true},
-                 {"PENDING", Right},
-                 {"DELAYED", Right},
-                 {"RUNNING", Right},
-                 {"DEAD", Right},
-                 {"OLDEST", Right},
-                 {"IN", Right},
-                 {"OUT", Right}});
-    for (const Json& queue : snapshot_.queues) {
+    const bool wide = width >= 76;
+    std::vector<Table::Column> columns{{"QUEUE", Left, true}, {"PENDING", Right}};
+    if (wide) columns.push_back({"DELAYED", Right});
+    columns.insert(columns.end(), {{"RUNNING", Right}, {"DEAD", Right}});
+    if (wide) columns.push_back({"OLDEST", Right});
+    columns.insert(columns.end(), {{"IN", Right}, {"OUT", Right}});
+    Table table(std::move(columns));
+    for (const Json& queue : queues_in_order()) {
       const std::string name = queue["name"].text();
       const auto rate = rates_.find(name);
       const bool dead = queue["dead"].number() > 0;
-      table.add({printable(queue["paused"].truth() ? name + " (paused)" : name),
-                 with_commas(queue["pending"].number()),
-                 with_commas(queue["delayed"].number()),
-                 with_commas(queue["processing"].number()),
-                 {with_commas(queue["dead"].number()), dead ? Style::Bad : Style::Plain},
-                 queue.has("oldest_pending_age_ms")
-                     ? rough_duration(queue["oldest_pending_age_ms"].number())
-                     : "-",
-                 rate == rates_.end() ? "-" : per_second(rate->second.in),
-                 rate == rates_.end() ? "-" : per_second(rate->second.out)});
+      std::vector<Table::Cell> cells{printable(queue["paused"].truth() ? name + " (paused)" : name),
+                                     with_commas(queue["pending"].number())};
+      if (wide) cells.emplace_back(with_commas(queue["delayed"].number()));
+      cells.emplace_back(with_commas(queue["processing"].number()));
+      cells.emplace_back(with_commas(queue["dead"].number()), dead ? Style::Bad : Style::Plain);
+      if (wide) {
+        cells.emplace_back(queue.has("oldest_pending_age_ms")
+                               ? rough_duration(queue["oldest_pending_age_ms"].number())
+                               : "-");
+      }
+      cells.emplace_back(rate == rates_.end() ? "-" : per_second(rate->second.in));
+      cells.emplace_back(rate == rates_.end() ? "-" : per_second(rate->second.out));
+      table.add(std::move(cells));
     }
     return table.empty() ? Lines{context_.output.styled(Style::Dim, "no queues")}
                          : split(table.write(width, context_.output));
@@ -245,7 +301,27 @@ class Top {
     return lines;
   }
 
-  // The parts share the rows: none gets more than it has lines, the events get the rest.
+  // None gets more than it has lines, and what one does not need the others have. What is cut says
+  // how much is missing. A part without room for a heading and a line is left out.
+  void share(std::array<Lines, 3>& parts, std::size_t room) const {
+    std::array<Lines*, 3> by_size{&parts[0], &parts[1], &parts[2]};
+    std::ranges::stable_sort(by_size, {}, [](const Lines* part) { return part->size(); });
+    for (std::size_t i = 0; i < by_size.size(); ++i) {
+      Lines& part = *by_size.at(i);
+      const std::size_t mine = room / (by_size.size() - i);
+      if (part.size() > mine && mine < 2) {
+        part.clear();
+      } else if (part.size() > mine && mine == 2) {
+        part.resize(mine);  // the first says more than how many there are
+      } else if (part.size() > mine) {
+        const std::size_t missing = part.size() - mine + 1;
+        part.resize(mine - 1);
+        part.push_back(context_.output.styled(Style::Dim, fmt::format("… and {} more", missing)));
+      }
+      room -= std::min(room, part.size());
+    }
+  }
+
   void draw() {
     const Size size = terminal_size();
     const std::string left = fmt::format(" reeve top  {}", printable(snapshot_.project));
@@ -254,18 +330,10 @@ class Top {
     std::string title =
         left + std::string(size.columns > used ? size.columns - used : 1, ' ') + right;
     std::array<Lines, 3> parts{locks(size.columns), semaphores(size.columns), queues(size.columns)};
-    const std::size_t for_events = std::min<std::size_t>(6, size.rows / 4);
-    const std::size_t room = size.rows > for_events + 6 ? size.rows - for_events - 6 : 3;
-    std::size_t wanted = 0;
-    for (const Lines& part : parts) wanted += part.size();
-    for (Lines& part : parts) {
-      // Too much for the screen: each is cut to its share, and says how much is missing.
-      const std::size_t share = wanted <= room ? part.size() : std::max<std::size_t>(3, room / 3);
-      if (part.size() <= share) continue;
-      const std::size_t missing = part.size() - share + 1;
-      part.resize(share - 1);
-      part.push_back(context_.output.styled(Style::Dim, fmt::format("… and {} more", missing)));
-    }
+    // A title, the parts with a line after each, and a few events if there is room for more.
+    const std::size_t for_events = size.rows >= 20 ? 4 : size.rows >= 14 ? 2 : 0;
+    const std::size_t other = 1 + parts.size() + for_events;
+    share(parts, size.rows > other ? size.rows - other : 0);
     Lines lines{fmt::format("\x1b[7m{}\x1b[0m", fitted(title, size.columns))};
     for (const Lines& part : parts) {
       if (part.empty()) continue;

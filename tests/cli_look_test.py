@@ -1,0 +1,146 @@
+"""What people look at: the full screen, the line they wait on, the tables."""
+
+import json
+import re
+import time
+import unittest
+
+from reeve_testing import Home, Terminal
+
+ESCAPES = re.compile("\x1b\\[[0-9;?]*[A-Za-z]")
+
+
+def last_frame(seen):
+    """The lines of the newest whole screen of `top`."""
+    frames = seen.split("\x1b[H")
+    whole = [frame for frame in frames[1:] if "\x1b[J" in frame]
+    return [ESCAPES.sub("", line).rstrip("\r") for line in whole[-1].split("\x1b[J")[0].split("\r\n")] if whole else []
+
+
+class Top(Home):
+    def setUp(self):
+        super().setUp()
+        for n in range(12):
+            self.reeve("lock", "acquire", f"aa{n:02}", "--holder", "old", "--timeout", "100ms")
+        for n in range(5):
+            self.reeve("queue", "push", f"a{n}", "x")
+        self.reeve("lock", "acquire", "zz-deploy", "--holder", "ana", "--timeout", "1h")
+        self.reeve("lock", "acquire", "zy-held", "--holder", "cleo", "--timeout", "1h")
+        self.start("lock", "acquire", "zz-deploy", "--holder", "bo", "--wait")
+        self.until(lambda: self.waiting_for("zz-deploy") == 1)
+        self.reeve("sem", "create", "s", "--capacity", "2")
+        self.reeve("queue", "push", "zmail", "x")
+        self.data("queue", "take", "zmail", "--holder", "worker")
+
+    def screen(self, rows, columns, until=lambda lines: True):
+        terminal = Terminal(self, "top", rows=rows, columns=columns)
+        good = terminal.until(lambda seen: until(last_frame(seen)) if last_frame(seen) else False)
+        lines = last_frame(terminal.read())
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+        self.assertTrue(good, lines)
+        self.assertLessEqual(len(lines), rows)
+        for line in lines if columns >= 40 else []:
+            self.assertLessEqual(len(line), columns, line)
+        # What is wider yet is cut: wrapping is off while it draws, and on again at the end.
+        self.assertIn("\x1b[?7l", terminal.seen)
+        self.assertIn("\x1b[?7h", terminal.seen)
+        return lines
+
+    def test_what_is_waited_for_is_stale_or_moves_comes_first(self):
+        self.until(lambda: self.data("lock", "show", "aa11")["state"] == "stale")
+        lines = self.screen(24, 80)
+        table = [line.split()[0] for line in lines if line.strip()]
+        first_lock = table.index("LOCK") + 1
+        self.assertEqual(table[first_lock], "zz-deploy", lines)
+        self.assertIn("zy-held", table, lines)
+        self.assertTrue(any(name.startswith("aa") for name in table), lines)
+        self.assertTrue(any(re.match(r"… and \d+ more", line) for line in lines), lines)
+        self.assertEqual(table[table.index("QUEUE") + 1], "zmail", lines)
+        self.assertIn("EVENTS", table)
+
+    def test_a_small_screen_is_neither_wrapped_nor_scrolled(self):
+        for rows, columns in ((12, 60), (10, 40), (6, 30), (3, 20), (1, 10)):
+            lines = self.screen(rows, columns)
+            self.assertTrue(lines[0].startswith(" reeve"[:columns]), lines)
+        lines = self.screen(12, 60)
+        self.assertIn("zz-deploy", "\n".join(lines))
+        self.assertIn("zmail", "\n".join(lines))
+
+
+class Waiting(Home):
+    def test_a_semaphore_is_waited_for_in_sight_of_who_holds_it(self):
+        self.reeve("sem", "create", "builds", "--capacity", "2")
+        self.reeve("sem", "acquire", "builds", "--holder", "ana", "--timeout", "1h")
+        time.sleep(1.1)
+        self.reeve("sem", "acquire", "builds", "--holder", "bo", "--timeout", "1h")
+        terminal = Terminal(self, "sem", "acquire", "builds", "--holder", "cleo", "--wait", "3s")
+        self.assertTrue(terminal.until(lambda seen: re.search(r"held by ana for \d+s \(\+1\); you are next", seen)), terminal.seen)
+        self.assertEqual(terminal.end(), 6)
+        # What is said at the end fits the terminal, and breaks between words.
+        said = ESCAPES.sub("", terminal.seen.rsplit("\x1b[K", 1)[1])
+        for line in said.split("\r\n"):
+            self.assertLessEqual(len(line), 80, said)
+        self.assertIn("reeve why builds", said.replace("\r\n       ", " "))
+
+
+class Said(Home):
+    def test_events_are_the_same_whether_remembered_or_new(self):
+        self.reeve("emit", "ci:red")
+        follower = self.start("events", "-f", "--json", "--match", "ci:*")
+        first = json.loads(follower.stdout.readline())
+        self.reeve("emit", "ci:green")
+        second = json.loads(follower.stdout.readline())
+        self.assertEqual((first["name"], second["name"]), ("ci:red", "ci:green"))
+        self.assertEqual(set(first), set(second))
+
+    def test_a_queue_tells_its_settings_and_until_when_it_is_paused(self):
+        said = self.out("queue", "create", "mail", "--max-attempts", "5", "--visibility", "30s")
+        self.assertIn("visibility 30s, 5 attempts", said)
+        said = self.out("queue", "create", "mail", "--max-attempts", "4", "--backoff", "2s..1m")
+        self.assertIn("visibility 30s, 4 attempts, backoff 2s..1m", said)
+        shown = self.data("queue", "stats", "mail")["queues"][0]
+        self.assertEqual((shown["backoff_first_ms"], shown["backoff_max_ms"]), (2000, 60000))
+        self.assertIn("visibility 30s, 4 attempts", self.out("queue", "stats", "mail"))
+        self.reeve("queue", "pause", "mail", "--for", "1h")
+        self.assertRegex(self.out("queue", "stats", "mail"), r"resumes in (59m|1h)")
+        self.reeve("queue", "pause", "mail")
+        self.assertIn("paused", self.out("queue", "stats", "mail"))
+
+    def test_a_queue_is_removed_when_it_is_empty(self):
+        item = self.data("queue", "push", "mail", "x")["ids"][0]
+        self.assertEqual(self.error("queue", "remove", "mail", code=5)["code"], "NOT_ALLOWED")
+        self.reeve("queue", "drop", "mail", item)
+        self.assertEqual(self.data("queue", "remove", "mail")["queue"], "mail")
+        self.reeve("queue", "stats", "mail", code=3)
+        self.reeve("daemon", "restart")
+        self.reeve("queue", "stats", "mail", code=3)
+        self.reeve("queue", "remove", "mail", code=3)
+        self.assertEqual(len(self.data("queue", "push", "mail", "y")["ids"]), 1)
+
+    def test_errors_speak_of_what_was_typed(self):
+        message = self.err("lock", "acquire", "x", "--pid", "4194304", code=2)
+        self.assertIn("--pid", message)
+        self.assertNotIn("meta.", message)
+
+    def test_beanstalkd_is_a_command_like_any_other(self):
+        self.assertIn("beanstalkd", self.out("--help"))
+        self.assertIn("Examples", self.out("beanstalkd", "--help"))
+        for page in (self.out("beanstalkd", "-h"), self.out("--help"), self.out("daemon", "run", "--help")):
+            for line in page.split("\n"):
+                self.assertLessEqual(len(line), 80, line)
+        for option in ("--project", "--beanstalk-job-bytes", "--beanstalk-public"):
+            self.assertIn(option, self.out("daemon", "run", "--help"))
+        # Two columns, and nothing in the second that breaks them.
+        for line in self.out("--help").split("Groups")[0].split("Everyday\n")[1].split("\n"):
+            if line:
+                self.assertRegex(line, r"^  .{28}  \S")
+
+    def test_logs_are_objects_with_json(self):
+        self.reeve("daemon", "start")
+        lines = self.out("daemon", "logs", "--json").split("\n")
+        self.assertIn("ready after", json.loads(lines[-1])["line"])
+
+
+if __name__ == "__main__":
+    unittest.main()
