@@ -11,7 +11,6 @@
 #include <string_view>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
@@ -24,19 +23,6 @@ using namespace std::chrono_literals;
 // How often what has no descriptor of its own is looked at: groups, and what is being ended.
 constexpr auto look_again = 50ms;
 constexpr auto after_kill = 25s;
-
-int pidfd_open(std::int64_t pid) {
-  return static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
-}
-
-// By a descriptor, so that nobody else is hit who got the number meanwhile.
-void send_signal(std::int64_t pid, std::uint64_t start_time, int number) {
-  const Descriptor process(pidfd_open(pid));
-  if (!process) return;
-  const std::optional<ProcessStatus> status = status_of(pid);
-  if (!status || status->start_time != start_time || status->is_zombie) return;
-  syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
-}
 
 std::string_view kind_of(const Outer& effect) {
   return match(
