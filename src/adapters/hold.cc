@@ -28,6 +28,7 @@ using Millis = std::chrono::milliseconds;
 // What a program leaves running has this long to come to an end by itself.
 constexpr Millis linger = 5s;
 constexpr Millis look_again = 50ms;
+constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
 constexpr std::size_t output_file_limit = std::size_t{4} << 20U;
 
 // The boot clock: a limit counts the time that the machine slept, as all of Reeve's do.
@@ -43,7 +44,7 @@ class Holding {
       : folder_(std::move(folder)),
         spec_(std::move(spec)),
         log_(spec_.in_pane ? std::string() : spec_.log, spec_.log_bytes),
-        stdout_({}, 0) {}
+        stdout_(spec_.only_stdout ? folder_.file("stdout") : "", 2 * stdout_limit) {}
 
   int run();
 
@@ -99,6 +100,7 @@ int Holding::run() {
     collect();
   }
   log_.finish();
+  stdout_.finish();
   write_exit();
   return 0;
 }
@@ -114,7 +116,8 @@ bool Holding::start() {
   main_ = started->pid;
   out_ = std::move(started->out);
   err_ = std::move(started->err);
-  if (spec_.timeout) timeout_at_ = now() + std::max(*spec_.timeout, Duration{1});
+  constexpr Duration for_ever = std::chrono::hours(24 * 365 * 100);
+  if (spec_.timeout) timeout_at_ = now() + std::clamp(*spec_.timeout, Duration{1}, for_ever);
   return true;
 }
 
@@ -156,7 +159,7 @@ void Holding::turn() {
 }
 
 void Holding::wait() {
-  const Millis until = std::min({timeout_at_, next_, now() + 60s});
+  const Millis until = std::min({timeout_at_, next_, now() + (main_ended_ ? 100ms : 60s)});
   const auto most = static_cast<int>(std::max<std::int64_t>((until - now()).count(), 0));
   std::array<pollfd, 3> ready{pollfd{signals_.get(), POLLIN, 0},
                               pollfd{out_.get(), POLLIN, 0},
@@ -204,6 +207,8 @@ void Holding::reap() {
     if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
   }
   alone_ = pid < 0 && errno == ECHILD;
+  // A daemon that was started from in here is nobody's.
+  if (main_ended_ && !alone_) alone_ = descendants_of(getpid()).empty();
 }
 
 void Holding::begin_ending(Duration grace) {

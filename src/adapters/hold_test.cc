@@ -261,6 +261,26 @@ TEST_F(HoldTest, OrItMayStayIfThatIsWhatItWasFor) {
   EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path()).size(), 1U);
 }
 
+TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
+  // The test program with these words sleeps: see testing.cc.
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const auto began = Clock::now();
+  const Outcome outcome =
+      play("ln -s " + program + " reeve; (setsid ./reeve daemon run &) ; sleep 0.2; exit 3");
+  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_EQ(outcome.exit_code, 3);
+  bool is_there = false;
+  for (const ProcessStatus& status : all_processes()) {
+    if (!is_daemon(status.pid) || status.user != geteuid()) continue;
+    const std::string path = "/proc/" + std::to_string(status.pid) + "/cwd";
+    std::error_code ignored;
+    if (std::filesystem::read_symlink(path, ignored) != home.path()) continue;
+    is_there = true;
+    send_signal(status.pid, status.start_time, SIGKILL);
+  }
+  EXPECT_TRUE(is_there);
+}
+
 TEST_F(HoldTest, AStepThatKillsItsGroupDoesNotKillItsHold) {
   EXPECT_EQ(play("kill -TERM 0; sleep 1").signal, SIGTERM);
 }

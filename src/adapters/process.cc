@@ -97,6 +97,14 @@ std::vector<ProcessStatus> all_processes() {
   return all;
 }
 
+bool is_daemon(std::int64_t pid) {
+  const std::string words = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  const std::size_t name = words.find('\0');
+  constexpr std::string_view rest("\0daemon\0run\0", 12);
+  return name != std::string::npos && std::string_view(words).substr(0, name).ends_with("reeve") &&
+         std::string_view(words).substr(name).starts_with(rest);
+}
+
 std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
   const std::vector<ProcessStatus> all = all_processes();
   std::set<std::int64_t> tree{pid};
@@ -105,6 +113,7 @@ std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
     grown = false;
     for (const ProcessStatus& status : all) {
       if (tree.contains(status.pid) || !tree.contains(status.parent)) continue;
+      if (is_daemon(status.pid)) continue;
       tree.insert(status.pid);
       found.push_back(status);
       grown = true;
@@ -125,7 +134,8 @@ std::vector<ProcessStatus> marked_with(const std::string& variable) {
     for (ssize_t size = 0; file && (size = read(file.get(), block.data(), block.size())) > 0;) {
       text.append(block.data(), static_cast<std::size_t>(size));
     }
-    if (text.find(wanted) != std::string::npos) found.push_back(status);
+    const bool is_marked = text.find(wanted) != std::string::npos;
+    if (is_marked && !is_daemon(status.pid)) found.push_back(status);
   }
   return found;
 }

@@ -29,11 +29,15 @@ std::optional<ProcessStatus> status_of(std::int64_t pid);
 // All that /proc shows.
 std::vector<ProcessStatus> all_processes();
 
-// Those of them that this process has started, and they in turn.
+// Whether it is a daemon of ours. A command in a step starts one if there is none: it has that step
+// among its ancestors then, but is no part of it.
+bool is_daemon(std::int64_t pid);
+
+// Those of them that this process has started, and they in turn; without daemons and theirs.
 std::vector<ProcessStatus> descendants_of(std::int64_t pid);
 
 // Those of this user in whose environment stands `variable` ("NAME=value"): all that is left of
-// something that was started with it, whoever their parent is by now.
+// something that was started with it, whoever their parent is by now. Without daemons.
 std::vector<ProcessStatus> marked_with(const std::string& variable);
 
 int pidfd_open(std::int64_t pid);

@@ -231,7 +231,8 @@ RunDirectory::Seen RunDirectory::look() const {
   const std::optional<Process> hold = started ? parse_process(*started) : std::nullopt;
   if (!lock) {
     if (lock.error().code == Error::Code::Conflict) return Running{hold};
-    return Never{};
+    if (lock.error().code == Error::Code::NotFound) return Never{};
+    return Unreadable{lock.error().message};
   }
   if (const std::optional<std::string> exit = read_whole(file("exit"))) {
     const Result<Outcome> outcome = parse_outcome(*exit);
@@ -245,7 +246,10 @@ RunDirectory::Seen RunDirectory::look() const {
 
 Result<Descriptor> RunDirectory::take_lock() const {
   Descriptor lock(open(file("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!lock) return fail(Error::Code::Io, "cannot open its lock: " + error_text(errno));
+  if (!lock) {
+    const Error::Code code = errno == ENOENT ? Error::Code::NotFound : Error::Code::Io;
+    return fail(code, "cannot open " + file("lock") + ": " + error_text(errno));
+  }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Error::Code::Conflict, "another hold has it");
   }

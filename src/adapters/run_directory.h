@@ -23,6 +23,7 @@
 //               all, before anything runs
 //     stdin     what the program reads, if it reads anything
 //     output    what it publishes: the file of $REEVE_OUTPUT
+//     stdout    what it said there, if that alone is wanted; at most 4 MiB of it
 //     exit      how it ended: written aside, synced, renamed
 //
 // The lock decides. While somebody has it, the run is under way. When nobody has:
@@ -99,12 +100,15 @@ class RunDirectory {
     Process hold;  // the one that is gone
   };
   struct Never {};
-  using Seen = std::variant<Running, Ended, Lost, Never>;
+  struct Unreadable {
+    std::string why;
+  };
+  using Seen = std::variant<Running, Ended, Lost, Never, Unreadable>;
   // Never changes the folder, but for the last of the rules above.
   Seen look() const;
 
   // hold's side.
-  Result<Descriptor> take_lock() const;  // none if another has it
+  Result<Descriptor> take_lock() const;  // Conflict: another has it; NotFound: no such run
   Result<RunSpec> read_spec() const;
   bool has_started() const;
   Result<void> write_started(const Process& self, bool synced) const;

@@ -106,6 +106,7 @@ int main(int argc, char** argv) {
   if (!words.empty() && words.front() == "hold") {
     return reeve::adapters::hold(std::span(words).subspan(1));
   }
+  if (!words.empty() && words.front() == "daemon") return static_cast<int>(sleep(60));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }
