@@ -2,6 +2,7 @@
 
 #include "adapters/bounded_log.h"
 #include "adapters/hold_child.h"
+#include "adapters/nursery.h"
 #include "adapters/process.h"
 #include "adapters/run_directory.h"
 
@@ -277,6 +278,7 @@ int keep_log(std::string_view path) {
 
 int hold(std::span<const std::string_view> words) {
   if (words.size() == 2 && words[0] == "--log") return keep_log(words[1]);
+  if (words.size() == 1 && words[0] == "--nursery") return serve_nursery(3);
   if (words.size() != 1 || words[0].empty() || words[0][0] != '/') return 2;
   close_range(3, ~0U, 0);
   const RunDirectory folder{std::string(words[0])};

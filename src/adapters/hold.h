@@ -7,6 +7,7 @@
 //
 //     reeve hold DIR          does what DIR/spec says (adapters/run_directory.h)
 //     reeve hold --log FILE   keeps what comes on stdin in FILE, bounded (adapters/bounded_log.h)
+//     reeve hold --nursery    starts others for the daemon (adapters/nursery.h)
 //
 // It leads a session of its own and needs nobody: the daemon can be killed, upgraded and started
 // again meanwhile. It is the parent of last resort (subreaper) of all that the program starts, so

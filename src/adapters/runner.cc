@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 // What an epoll event belongs to, beside the runs.
 constexpr std::uint64_t the_timer = 0;
 constexpr std::uint64_t the_processes = ~std::uint64_t{0};
+constexpr std::uint64_t the_nursery = the_processes - 1;
 
 constexpr std::uint64_t logs_limit = std::uint64_t{2} << 30U;
 constexpr auto logs_again = 10min;
@@ -59,6 +60,7 @@ Runner::Runner(Surroundings around, std::string boot_id)
       }) {
   listen_to(poll_, timer_.get(), the_timer);
   listen_to(poll_, processes_.fd(), the_processes);
+  if (nursery_) listen_to(poll_, nursery_.fd(), the_nursery);
 }
 
 Runner::~Runner() = default;
@@ -100,30 +102,78 @@ void Runner::start(const Start& start) {
   const Result<Plan> plan = plan_for(start, around_);
   if (!plan) return done(start.id, failed(plan.error().message));
   const std::string path = run_path(around_, start.id);
-  const Result<RunNo> number = launch(run_for(start, path), *plan);
-  if (!number) return done(start.id, failed(number.error().message), {path});
-  const Run& run = runs_.at(*number);
-  if (const auto* to = std::get_if<dispatch::Address>(&start.effect.to); to && run.hold) {
-    reports_.emplace_back(ChildStarted{to->dispatch, *run.hold});
+  if (auto launched = launch(run_for(start, path), *plan); !launched) {
+    done(start.id, failed(launched.error().message), {path});
   }
   arm();
 }
 
-Result<Runner::RunNo> Runner::launch(Run run, const Plan& plan) {
+Result<void> Runner::launch(Run run, const Plan& plan) {
   const std::string& log = plan.spec.log;
   if (!log.empty()) {
-    if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return fail(made.error());
+    if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return made;
   }
-  if (auto made = run.folder.prepare(plan.spec, plan.stdin_text); !made) return fail(made.error());
-  Result<SpawnedHold> hold = spawn_hold(run.folder);
-  if (!hold) return fail(hold.error());
+  if (auto made = run.folder.prepare(plan.spec, plan.stdin_text); !made) return made;
   run.log = log;
-  run.is_child = true;
-  run.pidfd = std::move(hold->pidfd);
-  if (const std::optional<ProcessStatus> status = status_of(hold->pid)) {
-    run.hold = Process{status->pid, status->start_time, boot_id_};
+  run.is_fresh = true;
+  run.is_unborn = true;
+  const std::string path = run.folder.path();
+  const RunNo number = add(std::move(run));
+  if (nursery_) {
+    nursery_.start(number, path);
+  } else {
+    start_by_ourselves(number);
   }
-  return add(std::move(run));
+  return {};
+}
+
+void Runner::hear_nursery() {
+  while (std::optional<Nursery::Born> news = nursery_.next()) born(*std::move(news));
+  if (nursery_) return;
+  // Those it was asked for may be on their way or not: of two holds for one run the second leaves.
+  std::vector<RunNo> unborn;
+  for (const auto& [number, run] : runs_) {
+    if (run.is_unborn) unborn.push_back(number);
+  }
+  for (const RunNo number : unborn) start_by_ourselves(number);
+}
+
+void Runner::start_by_ourselves(RunNo number) {
+  Nursery::Born news{.number = number};
+  Result<SpawnedHold> hold = spawn_hold(runs_.at(number).folder);
+  if (hold) {
+    news.pid = hold->pid;
+    news.pidfd = std::move(hold->pidfd);
+    const std::optional<ProcessStatus> status = status_of(hold->pid);
+    if (status) news.start_time = status->start_time;
+  } else {
+    news.error = hold.error().message;
+  }
+  born(std::move(news));
+}
+
+void Runner::born(Nursery::Born news) {
+  const auto found = runs_.find(news.number);
+  if (found == runs_.end()) return;
+  Run& run = found->second;
+  run.is_unborn = false;
+  if (!news.error.empty()) return ended(news.number, failed(news.error));
+  run.hold = Process{news.pid, news.start_time, boot_id_};
+  run.pidfd = std::move(news.pidfd);
+  if (!run.pidfd) return;
+  listen_to(poll_, run.pidfd.get(), news.number);
+  if (run.grace) signal_hold(run);
+  if (const auto* to = std::get_if<dispatch::Address>(&run.what.to)) {
+    reports_.emplace_back(ChildStarted{to->dispatch, *run.hold});
+  }
+}
+
+void Runner::remove(const std::string& folder) {
+  if (nursery_) {
+    nursery_.remove(folder);
+  } else {
+    RunDirectory(folder).remove();
+  }
 }
 
 Runner::RunNo Runner::add(Run run) {
@@ -197,23 +247,19 @@ void Runner::watch_hold(RunNo number) {
 
 void Runner::hold_ended(RunNo number) {
   Run& run = runs_.at(number);
-  if (run.is_child && run.hold) {
-    int status = 0;
-    waitpid(static_cast<pid_t>(run.hold->pid), &status, WNOHANG);
-  }
+  // Of ours, if there was no nursery.
+  if (run.hold && run.hold->pid > 0) waitpid(static_cast<pid_t>(run.hold->pid), nullptr, WNOHANG);
   run.pidfd.reset();
   match(
       run.folder.look(),
       [&](const RunDirectory::Running& running) {
         // Another one was faster, or it takes a moment yet: it is looked at again.
         run.hold = running.hold;
-        run.is_child = false;
       },
       [&](const RunDirectory::Ended& end) {
         ended(number, outcome_for(run.what.what, run.folder, end.outcome));
       },
       [&](const RunDirectory::Lost&) {
-        run.is_child = false;
         run.is_orphaned = !left_of(run).empty();
         if (!run.is_orphaned) ended(number, unknown("its hold was killed"));
       },
@@ -266,7 +312,7 @@ void Runner::durable(engine::Sequence sequence) {
     cleared_.pop_front();
     // The link first: whoever follows it finds a folder.
     if (!cleared.link.empty()) unlink(cleared.link.c_str());
-    for (const std::string& folder : cleared.folders) RunDirectory(folder).remove();
+    for (const std::string& folder : cleared.folders) remove(folder);
   }
 }
 
@@ -282,6 +328,8 @@ void Runner::look() {
       time = true;
     } else if (number == the_processes) {
       processes_.look();
+    } else if (number == the_nursery) {
+      hear_nursery();
     } else if (runs_.contains(number)) {
       hold_ended(number);
     }
@@ -305,8 +353,9 @@ void Runner::arm() {
   const auto consider = [&](std::chrono::nanoseconds after) {
     next = next == 0ns ? after : std::min(next, after);
   };
-  if (!leftovers_.empty() || logs_.is_busy()) consider(10ms);
+  if (!leftovers_.empty() || logs_.is_busy() || nursery_.flush()) consider(10ms);
   for (const auto& [number, run] : runs_) {
+    if (run.is_unborn) continue;
     if (!run.pidfd) {
       consider(50ms);
     } else if (std::holds_alternative<Spawn>(run.what.what) || !run.killers.empty()) {

@@ -2,6 +2,7 @@
 
 #include "adapters/descriptor.h"
 #include "adapters/log_keeper.h"
+#include "adapters/nursery.h"
 #include "adapters/plan.h"
 #include "adapters/process.h"
 #include "adapters/process_hands.h"
@@ -80,7 +81,8 @@ class Runner final : public engine::Hands {
     bool starts = false;  // it starts a session
     Descriptor pidfd = {};
     std::optional<Process> hold = {};
-    bool is_child = false;     // of ours, to be waited for
+    bool is_fresh = false;     // we started it: nothing of it is old
+    bool is_unborn = false;    // its hold was asked for
     bool is_orphaned = false;  // its hold is gone, and something of it is left
     std::vector<EffectId> killers = {};
     std::optional<Duration> grace = {};  // it is to be ended
@@ -94,8 +96,12 @@ class Runner final : public engine::Hands {
 
   void done(EffectId effect, Outcome outcome, std::vector<std::string> folders = {});
   Run run_for(const Start& start, const std::string& path) const;
-  Result<RunNo> launch(Run run, const Plan& plan);
+  Result<void> launch(Run run, const Plan& plan);
   RunNo add(Run run);
+  void hear_nursery();
+  void born(Nursery::Born born);
+  void start_by_ourselves(RunNo number);
+  void remove(const std::string& folder);
   engine::Observation adopt(Run run);
   void watch_hold(RunNo number);
 
@@ -123,6 +129,7 @@ class Runner final : public engine::Hands {
   Surroundings around_;
   std::string boot_id_;
   ProcessHands processes_;
+  Nursery nursery_;
   Descriptor poll_;
   Descriptor timer_;
   std::map<RunNo, Run> runs_;

@@ -33,8 +33,8 @@ void Runner::begin_session(const Start& start, const Spawn& spawn) {
   }
   Run run = run_for(start, beside);
   run.starts = true;
-  if (const Result<RunNo> number = launch(std::move(run), plan->start); !number) {
-    return fails(number.error());
+  if (auto launched = launch(std::move(run), plan->start); !launched) {
+    return fails(launched.error());
   }
   arm();
 }

@@ -55,7 +55,7 @@ void Runner::look_at(RunNo number, Clock::time_point now) {
     for (const ProcessStatus& status : left) send_signal(status.pid, status.start_time, SIGKILL);
     return;
   }
-  if (run.pidfd) return;
+  if (run.pidfd || run.is_unborn) return;
   if (!run.hold) return hold_ended(number);  // looks again
   watch_hold(number);
 }
@@ -70,7 +70,7 @@ void Runner::watch_growth(Run& run, Clock::time_point now) {
   run.told_at = now;
   // What one said before we adopted it is not news, and an empty log is no word.
   const bool is_new =
-      run.is_child || (run.session && !std::holds_alternative<ToNobody>(run.what.to));
+      run.is_fresh || (run.session && !std::holds_alternative<ToNobody>(run.what.to));
   struct stat about{};
   if (is_first && (!is_new || stat(run.log.c_str(), &about) != 0 || about.st_size == 0)) {
     return;
@@ -153,14 +153,14 @@ void Runner::find_leftovers() {
 // nobody's business here: its limit is kept by its hold.
 void Runner::clear_leftovers() {
   for (std::size_t i = 0; i < leftovers_a_look && !leftovers_.empty(); ++i) {
-    const RunDirectory run(std::move(leftovers_.back()));
+    const RunDirectory run(leftovers_.back());
     leftovers_.pop_back();
     const bool is_known =
         std::ranges::any_of(
             runs_, [&](const auto& it) { return it.second.folder.path() == run.path(); }) ||
         std::ranges::any_of(gone_, [&](const auto& it) { return it.second == run.path(); });
     if (is_known) continue;
-    if (!std::holds_alternative<RunDirectory::Running>(run.look())) run.remove();
+    if (!std::holds_alternative<RunDirectory::Running>(run.look())) remove(run.path());
   }
 }
 
