@@ -225,8 +225,10 @@ TEST_F(RunnerTest, OneThatHasOnlyJustBegunIsAdoptedOrNeverBegins) {
 
 TEST_F(RunnerTest, OneThatEndedMeanwhileIsKnown) {
   const EffectId effect = begin(shell("echo said; exit 2").effect.what);
-  ASSERT_TRUE(becomes_true(
-      [&] { return std::filesystem::exists(home.at("home/runs/" + to_text(effect) + "/exit")); }));
+  const RunDirectory folder(home.at("home/runs/" + to_text(effect)));
+  ASSERT_TRUE(becomes_true([&] { return folder.has_started(); }));
+  ASSERT_TRUE(
+      becomes_true([&] { return std::holds_alternative<RunDirectory::Ended>(folder.look()); }));
   restart();
   const engine::Observation seen = observe(effect);
   ASSERT_TRUE(std::holds_alternative<engine::Finished>(seen));
