@@ -187,7 +187,10 @@ Variables environment_for(const Surroundings& around,
   set(result, "REEVE_SOCKET", around.socket);
   set(result, "REEVE_RUN", run);
   set(result, "REEVE_OUTPUT", run + "/output");
-  for (const auto& [name, value] : variables) set(result, runbook::variable_name(name), value);
+  // Of two with one name the first counts, as everywhere: an input hides what is built in.
+  for (auto at = variables.rbegin(); at != variables.rend(); ++at) {
+    set(result, runbook::variable_name(at->first), at->second);
+  }
   return result;
 }
 

@@ -55,7 +55,8 @@ std::string log_path(const Surroundings& around,
                      EffectId id);
 
 // The whole environment of a run: of the caller what the allow-list names (or of the daemon, if
-// nothing came from a caller), then `environment`, then ours, then the values of placeholders.
+// nothing came from a caller), then `environment`, then ours, then the values of placeholders. Of
+// two in `environment` with one name the later counts, of two in `variables` the first.
 Variables environment_for(const Surroundings& around,
                           EffectId id,
                           const Variables& environment,

@@ -51,6 +51,12 @@ TEST_F(RunnerTest, ALaterValueOfAVariableIsTheOneThatCounts) {
   EXPECT_EQ(play(step).output, "2\n");
 }
 
+TEST_F(RunnerTest, AnInputHidesWhatIsBuiltIn) {
+  Shell step = std::get<Shell>(shell("echo \"${REEVE_V_name}\"").effect.what);
+  step.variables = {{"name", "given"}, {"name", "fix"}};
+  EXPECT_EQ(play(step).output, "given\n");
+}
+
 TEST_F(RunnerTest, WhatAnAttemptSaysIsKeptByPipelineAndLabel) {
   const EffectId first = begin(shell("echo one").effect.what);
   outcome_of(first);

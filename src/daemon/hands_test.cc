@@ -202,7 +202,9 @@ inputs    = ["bug"]
 workspace = { git = true, branch = "fix/{bug}", base = "main" }
 [[pipeline.fix.phase]]
 name = "work"
-run  = "echo {bug} > new && git add new && git commit -qm work"
+run  = """
+until git log --format=%s main | grep -q meanwhile; do sleep 0.05; done
+echo {bug} > new && git add new && git commit -qm work"""
 [[pipeline.fix.phase]]
 name     = "merge"
 strategy = "merge"
@@ -223,7 +225,7 @@ into  = "main"
   shell("echo other > other && git add other && git commit -qm meanwhile");
   EXPECT_TRUE(becomes([&] { return is_done(id) || has_failed(id); }));
   EXPECT_TRUE(is_done(id));
-  EXPECT_EQ(shell("git log --format=%s | tr '\\n' ' '"), "work meanwhile first");
+  EXPECT_EQ(shell("git log --format=%s | paste -sd ' '"), "work meanwhile first");
   EXPECT_EQ(read(root + "/new"), "4\n");
 }
 
@@ -251,7 +253,7 @@ inputs = ["name"]
 [[pipeline.long.phase]]
 name = "hold"
 lock = "main"
-run  = "echo begin {name} >> order; trap 'sleep 0.3; echo end {name} >> order; exit' TERM; sleep 300 & wait"
+run  = "n={name}; echo begin $n >> order; trap 'sleep 0.3; echo end $n >> order; exit' TERM; sleep 300 & wait"
 [lock.main]
 )toml");
   const PipelineId first = run("long", {{"name", "a"}});
