@@ -277,7 +277,8 @@ int is_stale(Context& context, const Parsed& parsed) {
 }
 
 int run(Context& context, const Parsed& parsed) {
-  Result<Child> child = Child::prepare({.words = parsed.tail});
+  Result<Child> child =
+      Child::prepare({.words = parsed.tail, .home = context.client().where().home.path});
   if (!child) return context.fail(Failure{"LEASE_LOST", child.error().message});
   Held held{.kind = "lock", .things = {}, .holder = fresh_holder("run")};
   if (const auto timeout = parsed.duration("timeout")) held.timeout = timeout->count();
