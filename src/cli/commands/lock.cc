@@ -51,10 +51,13 @@ constexpr std::array<Option, 6> acquire_options{
       .value = "P",
       .help = "a process that lives as long as the lease; in a script: --pid $$"},
      label_option}};
+// Always said: what runs inside `lock run` has that run's name in $REEVE_HOLDER, and would give
+// back what keeps it safe.
 constexpr Option owner_option{.name = "holder",
                               .takes = Takes::Text,
                               .value = "H",
-                              .help = "who holds it; default: $REEVE_HOLDER"};
+                              .help = "who holds it, as acquire said",
+                              .required = true};
 constexpr std::array<Option, 2> release_options{{owner_option, token_option}};
 constexpr std::array<Option, 2> heartbeat_options{{owner_option, required(token_option)}};
 constexpr std::array<Option, 1> check_options{{required(token_option)}};

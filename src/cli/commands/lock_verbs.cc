@@ -68,13 +68,6 @@ Json names_of(const Parsed& parsed) {
   return names;
 }
 
-// Null: nobody said.
-Json holder_said(const Parsed& parsed) {
-  if (parsed.has("holder")) return text_of(parsed, "holder");
-  const auto said = environment("REEVE_HOLDER");
-  return said ? Json(*said) : Json();
-}
-
 Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"names", names_of(parsed)},
                   {"holder", holder},
@@ -116,12 +109,10 @@ int acquire(Context& context, const Parsed& parsed) {
 }
 
 int release(Context& context, const Parsed& parsed) {
-  const Json holder = holder_said(parsed);
-  if (holder.is_null()) return context.misuse("lock release wants --holder H (or $REEVE_HOLDER)");
-  const Answer answer = context.client().change(
-      "lock.release",
-      json_of(
-          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
+  const Answer answer = context.client().change("lock.release",
+                                                json_of({{"name", parsed.words[0]},
+                                                         {"holder", text_of(parsed, "holder")},
+                                                         {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   const bool was_free = (*answer)["outcome"].text() == "already_free";
@@ -133,12 +124,10 @@ int release(Context& context, const Parsed& parsed) {
 }
 
 int heartbeat(Context& context, const Parsed& parsed) {
-  const Json holder = holder_said(parsed);
-  if (holder.is_null()) return context.misuse("lock heartbeat wants --holder H (or $REEVE_HOLDER)");
-  const Answer answer = context.client().change(
-      "lock.heartbeat",
-      json_of(
-          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
+  const Answer answer = context.client().change("lock.heartbeat",
+                                                json_of({{"name", parsed.words[0]},
+                                                         {"holder", text_of(parsed, "holder")},
+                                                         {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   if (!context.quiet()) {
