@@ -6,6 +6,7 @@
 #include "api/show.h"
 #include "base/match.h"
 #include "codec/json_text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -127,7 +128,7 @@ void tell_stale(Tell& tell, const queue::StaleClaim& stale) {
                  fmt::format("this claim is over: {} {}; try `reeve queue show {} {}`",
                              id,
                              who,
-                             tell.kept().name,
+                             codec::shell_word(tell.kept().name),
                              id));
   json.field("id", id);
   if (stale.current) json.field("holder", stale.current->name);

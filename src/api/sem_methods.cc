@@ -4,6 +4,7 @@
 #include "api/rpc.h"
 #include "api/show.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -64,7 +65,7 @@ void tell_semaphore(Tell& tell, const Reply& reply) {
                 fmt::format("nobody holds semaphore {} under this name and token; try `reeve sem "
                             "show {}`",
                             quoted(name),
-                            name))
+                            codec::shell_word(name)))
             .field("name", name);
       },
       [&](const semaphore::Alive& alive) {
@@ -75,7 +76,7 @@ void tell_semaphore(Tell& tell, const Reply& reply) {
         tell.error(code::lost,
                    fmt::format("the lease of semaphore {} is over; try `reeve sem acquire {}`",
                                quoted(name),
-                               name))
+                               codec::shell_word(name)))
             .field("name", name);
       });
 }
@@ -110,7 +111,7 @@ void create(Asking& ask) {
                           "{} {}`",
                           quoted(name),
                           capacity,
-                          name,
+                          codec::shell_word(name),
                           command.config.capacity))
           .field("name", name)
           .field("capacity", capacity);

@@ -5,6 +5,7 @@
 #include "api/rpc.h"
 #include "api/show.h"
 #include "api/why.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -136,7 +137,9 @@ void show_status(Tell& tell, const State& state) {
     waiting += lock.waiting;
     if (how == "stale") {
       const std::string shown = tell.name(name);
-      attend("lock", shown, fmt::format("its holder fell silent; try `reeve why {}`", shown));
+      attend("lock",
+             shown,
+             fmt::format("its holder fell silent; try `reeve why {}`", codec::shell_word(shown)));
     }
     return true;
   });
@@ -166,13 +169,16 @@ void show_status(Tell& tell, const State& state) {
     json.end_object();
     const std::string text = tell.name(name);
     if (queue.counts.dead > 0) {
-      attend(
-          "queue",
-          text,
-          fmt::format("{} dead; try `reeve queue list {} --state dead`", queue.counts.dead, text));
+      attend("queue",
+             text,
+             fmt::format("{} dead; try `reeve queue list {} --state dead`",
+                         queue.counts.dead,
+                         codec::shell_word(text)));
     }
     if (queue.paused)
-      attend("queue", text, fmt::format("paused; try `reeve queue resume {}`", text));
+      attend("queue",
+             text,
+             fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
     return ++shown < limits::list_entries;
   });
   json.end_array().key("attention").begin_array();

@@ -1,6 +1,7 @@
 #include "cli/client.h"
 
 #include "cli/start.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -82,7 +83,7 @@ std::expected<void, Failure> Client::connect(bool may_start) {
           Failure{"UNAVAILABLE",
                   fmt::format("the daemon ended before it was ready; `reeve daemon run --home {}` "
                               "shows why",
-                              where_.home.path)});
+                              codec::shell_word(where_.home.path))});
     }
     if (*started != Started::Ready) sleep_for(pause);
   }

@@ -3,6 +3,7 @@
 #include "cli/held_run.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,8 @@ Failure not_obtained(Failure failure, const std::vector<std::string>& names) {
   }
   if (failure.code == "LOCKED" && failure.message.find("`reeve") == std::string::npos) {
     const std::string& name = failure.details["name"].text();
-    failure.message += fmt::format("; `reeve why {}` tells more", name.empty() ? names[0] : name);
+    failure.message += fmt::format("; `reeve why {}` tells more",
+                                   codec::shell_word(name.empty() ? names[0] : name));
   }
   return failure;
 }

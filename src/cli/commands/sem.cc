@@ -3,6 +3,7 @@
 #include "cli/held_run.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -75,10 +76,11 @@ Failure not_obtained(Failure failure, const std::string& name) {
     failure.details.set("name", name).set("waited", true);
   }
   if (failure.code == "FULL" && failure.message.find("`reeve") == std::string::npos) {
-    failure.message += fmt::format("; `reeve why {}` tells more", name);
+    failure.message += fmt::format("; `reeve why {}` tells more", codec::shell_word(name));
   }
   if (failure.code == "NOT_FOUND" && failure.message.find("`reeve") == std::string::npos) {
-    failure.message += fmt::format("; make it with `reeve sem create {} --capacity N`", name);
+    failure.message +=
+        fmt::format("; make it with `reeve sem create {} --capacity N`", codec::shell_word(name));
   }
   return failure;
 }
