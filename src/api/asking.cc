@@ -81,13 +81,16 @@ Boxed<HolderMeta> Asking::meta() {
   const About& about = desk().steward().about();
   const bool is_here = meta.host.empty() || meta.host == about.host;
   if (pid && is_here) {
-    if (start_time) {
+    if (start_time && *pid != 1 && *pid != about.pid) {
       meta.process = Process{*pid, static_cast<std::uint64_t>(*start_time), about.boot_id, group};
     } else {
       meta.process = desk().steward().process(*pid, group);
     }
     if (!meta.process)
-      fields.refuse("pid", fmt::format("{} is no process of this user here", *pid));
+      fields.refuse("pid",
+                    fmt::format("{} is no process that a lease can name: it is not here, not this "
+                                "user's, or the daemon's own life hangs on it",
+                                *pid));
   }
   return Boxed<HolderMeta>(std::move(meta));
 }
