@@ -73,7 +73,7 @@ Json names_of(const Parsed& parsed) {
 Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"names", names_of(parsed)},
                   {"holder", holder},
-                  {"timeout_ms", milliseconds_of(parsed, "timeout")},
+                  {"timeout_ms", lease_timeout_of(parsed)},
                   {"max_hold_ms", milliseconds_of(parsed, "max-hold")},
                   {"wait_ms", wait_of(parsed)}});
 }

@@ -33,6 +33,11 @@ constexpr Option timeout_option{.name = "timeout",
                                 .takes = Takes::Duration,
                                 .value = "D",
                                 .help = "how long it stays without a heartbeat; default: 60s"};
+constexpr Option acquire_timeout_option{
+    .name = "timeout",
+    .takes = Takes::Duration,
+    .value = "D",
+    .help = "how long it stays without a heartbeat; default: 60s, with --pid no limit"};
 constexpr Option wait_option{.name = "wait",
                              .takes = Takes::MaybeDuration,
                              .value = "D",
@@ -89,7 +94,7 @@ Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"name", parsed.words[0]},
                   {"holder", holder},
                   {"weight", number_of(parsed, "weight")},
-                  {"timeout_ms", milliseconds_of(parsed, "timeout")},
+                  {"timeout_ms", lease_timeout_of(parsed)},
                   {"wait_ms", wait_of(parsed)}});
 }
 
@@ -287,12 +292,13 @@ constexpr std::array<Option, 1> create_options{{{.name = "capacity",
 constexpr std::array<Option, 6> acquire_options{
     {weight_option,
      holder_option,
-     timeout_option,
+     acquire_timeout_option,
      wait_option,
      {.name = "pid",
       .takes = Takes::Number,
       .value = "P",
-      .help = "a process that lives as long as the lease; in a script: --pid $$"},
+      .help = "a process that keeps it for as long as it lives, without heartbeats; with "
+              "--timeout it must send them, or it is ended; in a script: --pid $$"},
      label_option}};
 constexpr std::array<Option, 2> release_options{{required(holder_option), token_option}};
 constexpr std::array<Option, 2> heartbeat_options{
