@@ -46,9 +46,7 @@ engine::Filter read_filter(Asking& ask) {
 
 void tell_gone(Asking& ask, const engine::Gone& gone) {
   ask.answer([&](Tell& tell) {
-    tell.error(code::gone,
-               fmt::format("events before {} are no longer in memory; try `reeve history`",
-                           gone.oldest))
+    tell.error(code::gone, fmt::format("events before {} are no longer in memory", gone.oldest))
         .field("oldest", gone.oldest);
   });
 }
