@@ -12,6 +12,10 @@
 namespace reeve::api {
 namespace {
 
+// How a refusal ends that is none of the request's form.
+constexpr std::size_t most_label = 1000;
+constexpr std::string_view no_such_item = " is the beginning of no item's id";
+
 // Holders within which another runs: a name, or with its session one that is bound.
 void read_within(Params& params, ProjectNo project, std::vector<Holder>& within) {
   params.each("within", reeve::limits::pipelines_within, [&](const Raw& raw, std::size_t index) {
@@ -142,8 +146,7 @@ ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_v
   } else if (matches > 1) {
     params.refuse(field, fmt::format("{} is the beginning of more than one id", quoted(text)));
   } else if (matches == 0) {
-    params.refuse(field,
-                  fmt::format("{} is no item of queue {}", quoted(text), quoted(queue.name)));
+    params.refuse(field, fmt::format("{}{}", quoted(text), no_such_item));
   }
   return found;
 }
@@ -161,6 +164,8 @@ bool Asking::is_good() {
       std::vector<std::string_view> names;
       for (const auto& [known, number] : state().projects.by_name) names.push_back(known);
       tell_not_found(tell, "project", unknown_project_, nearest(unknown_project_, names));
+    } else if (problem.message.ends_with(no_such_item)) {
+      tell.error(code::not_found, problem.message).field("kind", "item");
     } else if (too_much) {
       tell.error(code::too_much, problem.message).field("limit", limits::waiting_requests);
     } else {

@@ -120,7 +120,7 @@ void emit(Asking& ask) {
   EmitCustom command;
   command.name = ask.params.need_text("name");
   ask.kept.name = command.name;
-  if (const Raw* raw = ask.params.raw("data")) {
+  if (const Raw* raw = ask.params.raw("data"); raw && raw->kind != JsonKind::Null) {
     JsonReader reader(raw->text);
     Raw name;
     Raw value;

@@ -46,8 +46,31 @@ std::optional<std::string_view> kind_meant(Tell& tell, const State& state) {
   return std::nullopt;
 }
 
+// The item whose id begins so, if what was said is nothing by itself: for people.
+std::string item_meant(Asking& ask, std::string_view text) {
+  const std::size_t least = prefix_of(ItemId{}).size() + 1;
+  if (text.size() < least || !text.starts_with(prefix_of(ItemId{}))) return std::string(text);
+  if (!kinds_of(ask.state(), text, ask.project()).empty()) return std::string(text);
+  std::string found;
+  std::size_t looked_at = 0;
+  for (const auto& [id, item] : ask.state().queues.items) {
+    if (++looked_at > limits::prefix_search) {
+      ask.params.refuse("id", "must be whole: there are too many items to look for its beginning");
+      break;
+    }
+    std::string whole = to_text(id);
+    if (!whole.starts_with(text)) continue;
+    if (!found.empty()) {
+      ask.params.refuse("id", fmt::format("{} is the beginning of more than one id", quoted(text)));
+      break;
+    }
+    found = std::move(whole);
+  }
+  return found.empty() ? std::string(text) : found;
+}
+
 void keep_meant(Asking& ask) {
-  ask.kept.name = ask.params.need_text("id");
+  ask.kept.name = item_meant(ask, ask.params.need_text("id"));
   ask.kept.second = ask.params.text("kind").value_or("");
   const bool known = std::ranges::find(known_kinds, ask.kept.second) != std::end(known_kinds);
   if (!ask.kept.second.empty() && !known) {

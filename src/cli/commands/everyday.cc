@@ -77,6 +77,7 @@ constexpr std::array<Command, 11> commands{{
     {.name = "show",
      .summary = "show a thing by its id or name",
      .arguments = thing,
+     .options = why_options,
      .examples = show_examples,
      .run = show_command},
     {.name = "events",

@@ -79,7 +79,8 @@ int why_command(Context& context, const Parsed& parsed) {
 }
 
 int show_command(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().ask("state.show", json_of({{"id", parsed.words[0]}}));
+  const Answer answer = context.client().ask(
+      "state.show", json_of({{"id", parsed.words[0]}, {"kind", text_of(parsed, "kind")}}));
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
   for (const auto& [name, value] : answer->members()) {
