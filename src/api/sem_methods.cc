@@ -60,6 +60,9 @@ void tell_semaphore(Tell& tell, const Reply& reply) {
         tell_available(tell);
       },
       [&](const semaphore::NotHolder&) {
+        if (tell.has_state() && !find(tell, tell.state())) {
+          return tell_not_found(tell, "semaphore", name);
+        }
         tell.error(
                 code::not_holder,
                 fmt::format("nobody holds semaphore {} under this name and token; try `reeve sem "
@@ -153,6 +156,10 @@ void release(Asking& ask) {
 
 void heartbeat(Asking& ask) {
   semaphore::Heartbeat command{ask.need_name<SemaphoreName>(), ask.need_holder(), ask.need_token()};
+  if (ask.params.is_good() && !ask.state().semaphores.semaphores.contains(command.name)) {
+    const std::string name = ask.kept.name;
+    return ask.answer([&](Tell& tell) { tell_not_found(tell, "semaphore", name); });
+  }
   ask.submit("semaphore", std::move(command), tell_semaphore);
 }
 

@@ -262,7 +262,15 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
 
 void tell_busy(Tell& tell, const grant::Busy& busy, bool waited) {
   const std::string name = tell.name(busy.name);
-  std::string message = fmt::format("lock {} is held by {}", quoted(name), busy.holder.name);
+  // It may be free, and kept for the first in line, who waits for something else as well.
+  const lock::Lock* lock = tell.desk().engine().state().locks.locks.find(busy.name);
+  const lock::Tenure* tenure = lock ? lock::tenure_of(*lock) : nullptr;
+  const bool is_kept = !busy.expires_at && !tenure;
+  std::string message = fmt::format("lock {} is {} {}{}",
+                                    quoted(name),
+                                    is_kept ? "kept for" : "held by",
+                                    busy.holder.name,
+                                    is_kept ? ", who waits for more than that" : "");
   if (busy.ahead > 0) message += fmt::format(", and {} wait for it", busy.ahead);
   message += waited ? fmt::format("; the wait ended, try `reeve why {}`", codec::shell_word(name))
                     : fmt::format("; try `reeve lock acquire {} --wait`", codec::shell_word(name));

@@ -29,6 +29,9 @@ Context::Context(const Parsed& parsed, std::string version) : version_(std::move
 }
 
 std::expected<Home, Failure> Context::home() const {
+  if (home_ && home_->empty()) {
+    return std::unexpected(Failure{"USAGE", "--home wants a folder, and was given nothing"});
+  }
   const std::optional<Home> home = find_home(home_);
   if (home) return *home;
   return std::unexpected(

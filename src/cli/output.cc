@@ -36,10 +36,9 @@ std::string_view environment(const char* name) {
 }
 
 bool colored(When when, bool terminal) {
+  if (when == When::Never || !environment("NO_COLOR").empty()) return false;
   if (when == When::Always) return true;
-  if (when == When::Never || !terminal) return false;
-  return environment("NO_COLOR").empty() && environment("TERM") != "dumb" &&
-         !environment("TERM").empty();
+  return terminal && environment("TERM") != "dumb" && !environment("TERM").empty();
 }
 
 std::string_view escape(Style style) {

@@ -35,7 +35,8 @@ void tell(Context& context, const Json& why) {
       output.line(fmt::format(
           "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
     }
-    indent += "  ";
+    // What a queue waits for is side by side; else each waits for the next.
+    if (kind != "queue") indent += "  ";
   }
   const auto& line = why["line"].items();
   if (!line.empty()) output.line("in line");
