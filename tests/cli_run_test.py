@@ -60,6 +60,13 @@ class LockRun(Home):
         inner = [REEVE, "lock", "run", "a", "--wait", "--", "true"]
         self.assertIn("never", self.err("lock", "run", "a", "--", *inner, code=6))
 
+    def test_what_runs_inside_does_not_give_back_the_locks_of_its_run_by_accident(self):
+        inner = f"{REEVE} lock release a; echo $?; {REEVE} lock heartbeat a --token $REEVE_FENCE; echo $?; {REEVE} lock show a -q"
+        out = self.out("lock", "run", "a", "--", "sh", "-c", inner + "; echo $REEVE_HOLDER")
+        first, second, holder, own = out.split("\n")
+        self.assertEqual((first, second), ("2", "2"))
+        self.assertEqual(holder, own)
+
     def test_signals_reach_the_command(self):
         script = f'trap "exit 7" TERM; trap "exit 8" INT; echo $$ > {self.file("pid")}; while :; do sleep 0.05; done'
         for sent, code in ((signal.SIGTERM, 7), (signal.SIGINT, 8)):
@@ -106,6 +113,80 @@ class LockRun(Home):
         self.assertTrue(is_alive(pid))
         self.reeve("lock", "acquire", "a", "--holder", "bo", "--wait", "20s")
         self.assertFalse(is_alive(pid))
+
+    def keeper_of(self, runner):
+        with open(f"/proc/{runner.pid}/task/{runner.pid}/children", encoding="utf-8") as file:
+            return int(file.read().split()[0])
+
+    # Writes its pid, and then the time, until it is killed; TERM does not impress it.
+    def stubborn(self, name):
+        return (f'trap "" TERM; echo $$ > {self.file(name)}; '
+                f'while :; do date +%s%N > {self.file(name)}.at; sleep 0.02; done')
+
+    def test_a_killed_keeper_does_not_free_the_lock_while_the_command_lives(self):
+        self.reeve("sem", "create", "s", "--capacity", "1")
+        for words in (["lock", "run", "a"], ["sem", "run", "s"]):
+            script = f"setsid sh -c '{self.stubborn('far')}' & {self.stubborn('near')}"
+            # Its heartbeats go on meanwhile: its timeout is shorter than the grace.
+            runner = self.start(*words, "--timeout", "900ms", "--", "sh", "-c", script)
+            far, near = self.pid_in("far"), self.pid_in("near")
+            os.kill(self.keeper_of(runner), signal.SIGKILL)
+            self.reeve(words[0], "acquire", words[2], "--holder", "bo", "--wait", "30s")
+            granted = time.time_ns()
+            self.assertFalse(is_alive(near))
+            self.assertFalse(is_alive(far))
+            _, err = runner.communicate(timeout=60)
+            self.assertEqual(runner.returncode, 125, err)
+            self.assertIn("kept the command was killed", err)
+            for name in ("near", "far"):
+                with open(self.file(name) + ".at", encoding="utf-8") as file:
+                    self.assertLess(int(file.read() or 0), granted)
+                os.unlink(self.file(name))
+
+    def test_what_left_the_group_is_ended_when_reeve_is_killed(self):
+        script = f"setsid sh -c '{self.stubborn('far')}' & {self.stubborn('near')}"
+        runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
+        far, near = self.pid_in("far"), self.pid_in("near")
+        runner.kill()
+        runner.wait()
+        self.reeve("lock", "acquire", "a", "--holder", "bo", "--wait", "30s")
+        self.assertFalse(is_alive(near))
+        self.assertFalse(is_alive(far))
+
+    def test_a_daemon_that_was_started_by_the_command_is_not_ended_with_it(self):
+        script = f"{REEVE} daemon restart > {self.file('out')}; echo $$ > {self.file('pid')}; sleep 600"
+        runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
+        self.pid_in("pid")
+        daemon = self.daemon_pid()
+        self.reeve("lock", "force-release", "a", "--reason", "test")
+        self.assertEqual(runner.wait(timeout=60), 125)
+        self.assertEqual(self.daemon_pid(), daemon)
+        self.assertTrue(is_alive(daemon))
+        runner = self.start("lock", "run", "a", "--", "sh", "-c", script)
+        self.until(lambda: self.daemon_pid() not in (None, daemon))
+        os.unlink(self.file("pid"))
+        self.pid_in("pid")
+        daemon = self.daemon_pid()
+        runner.kill()
+        self.reeve("lock", "acquire", "a", "--holder", "bo", "--wait", "30s")
+        self.assertEqual(self.daemon_pid(), daemon)
+
+    def test_a_lost_lock_is_told_and_free_when_it_returns(self):
+        self.reeve("sem", "create", "s", "--capacity", "1")
+        runner = self.start("lock", "run", "a", "--", "sleep", "60")
+        self.until(lambda: self.data("lock", "show", "a")["state"] == "held")
+        self.reeve("lock", "force-release", "a", "--reason", "test")
+        _, err = runner.communicate(timeout=60)
+        self.assertEqual(runner.returncode, 125, err)
+        self.assertIn("lock a was lost", err)
+        self.reeve("lock", "run", "a", "--", "true")
+        self.assertIn("lock a was lost",
+                      self.err("lock", "run", "a", "--max-hold", "300ms", "--", "sleep", "60", code=125))
+        self.reeve("lock", "run", "a", "--", "true")
+        # Whatever the command makes of it.
+        script = 'trap "exit 3" TERM; while :; do sleep 0.05; done'
+        self.err("lock", "run", "a", "--max-hold", "300ms", "--", "sh", "-c", script, code=125)
+        self.reeve("lock", "run", "a", "--", "true")
 
     def test_it_goes_on_without_a_daemon_and_with_the_next(self):
         runner = self.start("lock", "run", "a", "--timeout", "600ms", "--", "sh", "-c", "sleep 1.5; exit 5")
@@ -168,6 +249,20 @@ class QueueWork(Home):
         self.assertEqual(worker.returncode, 130, err)
         item = self.data("queue", "list", "q", "--state", "pending")["items"][0]
         self.assertEqual(item["attempts"], 0)
+
+    def test_the_item_of_a_killed_keeper_is_settled_when_its_command_is_dead(self):
+        self.reeve("queue", "create", "q", "--max-attempts", "1", "--dead-letter", "dead")
+        self.reeve("queue", "push", "q", "x")
+        pid = os.path.join(self.base, "pid")
+        worker = self.start("queue", "work", "q", "--once", "--exec",
+                            f'trap "" TERM; echo $$ > {pid}; while :; do sleep 0.05; done')
+        self.until(lambda: os.path.exists(pid) and os.path.getsize(pid) > 0)
+        with open(f"/proc/{worker.pid}/task/{worker.pid}/children", encoding="utf-8") as file:
+            os.kill(int(file.read().split()[0]), signal.SIGKILL)
+        self.data("queue", "take", "dead", "--wait", "20s")
+        with open(pid, encoding="utf-8") as file:
+            self.assertFalse(is_alive(int(file.read())))
+        self.assertEqual(worker.wait(timeout=60), 1)
 
     def test_an_idle_worker_stops_at_once(self):
         worker = self.start("queue", "work", "q", "--exec", "true")

@@ -158,11 +158,12 @@ class Locks(Home):
         self.assertEqual(self.out("lock", "release", "main", "--holder", "ana"), "main released")
         self.assertEqual(self.out("lock", "release", "main", "--holder", "ana"), "main was free already")
 
-    def test_the_holder_comes_from_the_environment_for_acquire(self):
+    def test_the_holder_comes_from_the_environment_for_acquire_alone(self):
         env = {"REEVE_HOLDER": "step-1"}
         self.assertIn("holder step-1", self.out("lock", "acquire", "main", env=env))
-        self.reeve("lock", "release", "main", env=env)
-        self.reeve("lock", "release", "main", code=2)
+        self.assertIn("wants --holder", self.err("lock", "release", "main", env=env, code=2))
+        self.assertIn("wants --holder", self.err("lock", "heartbeat", "main", "--token", "1", env=env, code=2))
+        self.reeve("lock", "release", "main", "--holder", "step-1")
 
     def test_a_lock_can_be_taken_away(self):
         self.reeve("lock", "acquire", "main", "--holder", "ana")

@@ -138,11 +138,12 @@ def is_alive(pid):
 class Terminal:
     """The program on a terminal of 80 by 24."""
 
-    def __init__(self, test, *words, rows=24, columns=80, env=None):
+    def __init__(self, test, *words, rows=24, columns=80, env=None, program=None):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
             os.chdir(test.work)
-            os.execve(REEVE, [REEVE, *words], {**test.env, **(env or {})})
+            program = program or [REEVE, *words]
+            os.execvpe(program[0], program, {**test.env, **(env or {})})
         self.resize(rows, columns)
         self.seen = ""
 

@@ -152,10 +152,23 @@ void send_signal(std::int64_t pid, std::uint64_t start_time, int number) {
   syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
+bool is_our_own_life(std::int64_t pid, bool group) {
+  if (pid <= 1) return true;
+  for (std::int64_t line = getpid(); line > 1;) {
+    const std::optional<ProcessStatus> status = status_of(line);
+    if (line == pid) return true;
+    if (!status) return false;
+    if (group && status->group == pid) return true;
+    line = status->parent;
+  }
+  return false;
+}
+
 std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot) {
   const std::optional<ProcessStatus> status = status_of(pid);
   if (!status || status->is_zombie || status->user != geteuid()) return std::nullopt;
   if (group && status->group != pid) return std::nullopt;
+  if (is_our_own_life(pid, group)) return std::nullopt;
   return Process{pid, status->start_time, boot, group};
 }
 

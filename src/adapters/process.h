@@ -44,7 +44,12 @@ int pidfd_open(std::int64_t pid);
 // By a descriptor, so that nobody else is hit who got the number meanwhile.
 void send_signal(std::int64_t pid, std::uint64_t start_time, int number);
 
-// The process with this number, or with `group` the group that it leads, if it is this user's.
+// Whether this process, or one that it descends from, is the one with this number (or with `group`
+// in the group of it), or that is the first process of all: to end it would be our own end.
+bool is_our_own_life(std::int64_t pid, bool group);
+
+// The process with this number, or with `group` the group that it leads, if it is this user's; and
+// if it could be ended without an end of ours.
 std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot_id);
 
 // Whether anything of it is left: the process itself, or a member of the group. (A zombie is not:

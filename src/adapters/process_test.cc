@@ -74,7 +74,8 @@ TEST(ProcessStatus, ANameMayHaveAnythingInIt) {
 
 TEST(ProcessStatus, AProcessIsKnownByItsStartAndTheMachinesLife) {
   const std::string boot = boot_id();
-  const std::optional<Process> self = own_process(getpid(), false, boot);
+  const Child child("exec sleep 30");
+  const std::optional<Process> self = own_process(child.pid, false, boot);
   ASSERT_TRUE(self);
   EXPECT_TRUE(is_alive(*self, boot));
   Process later = *self;
@@ -82,6 +83,29 @@ TEST(ProcessStatus, AProcessIsKnownByItsStartAndTheMachinesLife) {
   EXPECT_FALSE(is_alive(later, boot));
   EXPECT_FALSE(is_alive(*self, "another boot"));
   EXPECT_FALSE(own_process(1 << 30, false, boot));
+}
+
+TEST(ProcessStatus, WhatWeLiveByIsNobodysToEnd) {
+  const std::string boot = boot_id();
+  EXPECT_FALSE(own_process(getpid(), false, boot));
+  EXPECT_FALSE(own_process(getppid(), false, boot));
+  EXPECT_FALSE(own_process(1, false, boot));
+  EXPECT_FALSE(own_process(0, false, boot));
+  EXPECT_TRUE(is_our_own_life(getpgrp(), true));
+  const Child child("exec sleep 30");
+  EXPECT_TRUE(own_process(child.pid, false, boot));
+  EXPECT_FALSE(is_our_own_life(child.pid, true));
+}
+
+// Such a lease may be in a journal; and we may have been started below what holds one.
+TEST_F(ProcessHandsTest, WhoEndsATreeIsNotOfIt) {
+  const Process self{getpid(), status_of(getpid())->start_time, boot, false};
+  std::signal(SIGTERM, [](int) { _exit(99); });
+  hands.start({EffectId{1, 0}, {Kill{self, Duration{50}}, ToCustody{self}}});
+  const std::vector<Report> reports = wait();
+  std::signal(SIGTERM, SIG_DFL);
+  ASSERT_EQ(reports.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<EffectDone>(reports[0]));
 }
 
 TEST_F(ProcessHandsTest, TheEndOfAProcessIsTold) {
@@ -96,8 +120,7 @@ TEST_F(ProcessHandsTest, TheEndOfAProcessIsTold) {
 }
 
 TEST_F(ProcessHandsTest, WhatIsGoneAlreadyIsToldAtOnce) {
-  Process other = *own_process(getpid(), false, boot);
-  other.start_time += 5;
+  const Process other{getpid(), status_of(getpid())->start_time + 5, boot, false};
   hands.watch(other);
   EXPECT_EQ(hands.take().size(), 1U);
 }

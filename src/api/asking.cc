@@ -12,6 +12,10 @@
 namespace reeve::api {
 namespace {
 
+constexpr std::size_t most_label = 1000;
+// How a refusal ends that is none of the request's form.
+constexpr std::string_view no_such_item = " is the beginning of no item's id";
+
 // Holders within which another runs: a name, or with its session one that is bound.
 void read_within(Params& params, ProjectNo project, std::vector<Holder>& within) {
   params.each("within", reeve::limits::pipelines_within, [&](const Raw& raw, std::size_t index) {
@@ -72,6 +76,8 @@ Boxed<HolderMeta> Asking::meta() {
   meta.host = fields.text("host").value_or("");
   meta.user = fields.text("user").value_or("");
   meta.label = fields.text("label").value_or("");
+  // It is kept, and in every list.
+  if (meta.label.size() > most_label) fields.refuse("label", "has more than 1000 bytes");
   const std::optional<std::int64_t> pid = fields.integer("pid", 1);
   const std::optional<std::int64_t> start_time = fields.integer("start_time");
   const bool group = fields.flag("group");
@@ -81,13 +87,16 @@ Boxed<HolderMeta> Asking::meta() {
   const About& about = desk().steward().about();
   const bool is_here = meta.host.empty() || meta.host == about.host;
   if (pid && is_here) {
-    if (start_time) {
+    if (start_time && *pid != 1 && *pid != about.pid) {
       meta.process = Process{*pid, static_cast<std::uint64_t>(*start_time), about.boot_id, group};
     } else {
       meta.process = desk().steward().process(*pid, group);
     }
     if (!meta.process)
-      fields.refuse("pid", fmt::format("{} is no process of this user here", *pid));
+      fields.refuse("pid",
+                    fmt::format("{} is no process that a lease can name: it is not here, not this "
+                                "user's, or the daemon's own life hangs on it",
+                                *pid));
   }
   return Boxed<HolderMeta>(std::move(meta));
 }
@@ -139,8 +148,7 @@ ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_v
   } else if (matches > 1) {
     params.refuse(field, fmt::format("{} is the beginning of more than one id", quoted(text)));
   } else if (matches == 0) {
-    params.refuse(field,
-                  fmt::format("{} is no item of queue {}", quoted(text), quoted(queue.name)));
+    params.refuse(field, fmt::format("{}{}", quoted(text), no_such_item));
   }
   return found;
 }
@@ -158,6 +166,8 @@ bool Asking::is_good() {
       std::vector<std::string_view> names;
       for (const auto& [known, number] : state().projects.by_name) names.push_back(known);
       tell_not_found(tell, "project", unknown_project_, nearest(unknown_project_, names));
+    } else if (problem.message.ends_with(no_such_item)) {
+      tell.error(code::not_found, problem.message).field("kind", "item");
     } else if (too_much) {
       tell.error(code::too_much, problem.message).field("limit", limits::waiting_requests);
     } else {

@@ -46,9 +46,7 @@ engine::Filter read_filter(Asking& ask) {
 
 void tell_gone(Asking& ask, const engine::Gone& gone) {
   ask.answer([&](Tell& tell) {
-    tell.error(code::gone,
-               fmt::format("events before {} are no longer in memory; try `reeve history`",
-                           gone.oldest))
+    tell.error(code::gone, fmt::format("events before {} are no longer in memory", gone.oldest))
         .field("oldest", gone.oldest);
   });
 }
@@ -122,7 +120,7 @@ void emit(Asking& ask) {
   EmitCustom command;
   command.name = ask.params.need_text("name");
   ask.kept.name = command.name;
-  if (const Raw* raw = ask.params.raw("data")) {
+  if (const Raw* raw = ask.params.raw("data"); raw && raw->kind != JsonKind::Null) {
     JsonReader reader(raw->text);
     Raw name;
     Raw value;

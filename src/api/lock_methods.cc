@@ -4,6 +4,7 @@
 #include "api/rpc.h"
 #include "api/show.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
 #include "core/names.h"
 
 #include <fmt/format.h>
@@ -57,10 +58,12 @@ void tell_acquired(Tell& tell, const Reply& reply) {
 void tell_lost(Tell& tell, const lock::Lost& lost) {
   const std::string& name = tell.kept().name;
   const std::string who = lost.current ? "is held by " + lost.current->name : "is held by nobody";
-  JsonWriter& json = tell.error(
-      code::lost,
-      fmt::format(
-          "the lease is over: lock {} {}; try `reeve lock acquire {}`", quoted(name), who, name));
+  JsonWriter& json =
+      tell.error(code::lost,
+                 fmt::format("the lease is over: lock {} {}; try `reeve lock acquire {}`",
+                             quoted(name),
+                             who,
+                             codec::shell_word(name)));
   json.field("name", name);
   if (lost.current) json.field("holder", lost.current->name);
 }
@@ -82,7 +85,7 @@ void tell_lock(Tell& tell, const Reply& reply) {
                             "force-release {} --reason TEXT`",
                             quoted(name),
                             not_owner.holder.name,
-                            name))
+                            codec::shell_word(name)))
             .field("name", name)
             .field("holder", not_owner.holder.name);
       },
@@ -96,10 +99,11 @@ void tell_lock(Tell& tell, const Reply& reply) {
       [&](const lock::Lost& lost) { tell_lost(tell, lost); },
       [&](const lock::Valid&) { tell.result().field("name", name).field("valid", true); },
       [&](const lock::Superseded& superseded) {
-        JsonWriter& json = tell.error(
-            code::superseded,
-            fmt::format(
-                "this token of lock {} is over; try `reeve lock show {}`", quoted(name), name));
+        JsonWriter& json =
+            tell.error(code::superseded,
+                       fmt::format("this token of lock {} is over; try `reeve lock show {}`",
+                                   quoted(name),
+                                   codec::shell_word(name)));
         json.field("name", name);
         if (superseded.current) json.field("token", superseded.current->value);
       },

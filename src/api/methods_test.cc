@@ -178,6 +178,15 @@ TEST_F(QueueMethods, DataComesBackAsItsText) {
   EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q","base64":"AP8"})"), {"-32602", "base64"}));
 }
 
+TEST_F(QueueMethods, NullIsDataUnlessThereAreBytes) {
+  push(R"({"queue":"q","data":null})");
+  push(R"({"queue":"q","data":null,"base64":"AP8="})");
+  EXPECT_TRUE(has(ask("queue.take", R"({"queues":["q"],"holder":"h","max":5})"),
+                  {R"("data":null,)", R"("base64":"AP8=")"}));
+  EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q"})"), {"-32602", "data is missing"}));
+  EXPECT_TRUE(has(ask("events.emit", R"({"name":"a:b","data":null})"), {R"("name":"a:b")"}));
+}
+
 TEST_F(QueueMethods, DuplicatesAreTold) {
   const std::string first = push(R"({"queue":"q","data":1,"dedupe":"k"})");
   EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q","data":1,"dedupe":"k"})"),

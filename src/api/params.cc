@@ -55,7 +55,9 @@ Params::Field* Params::find(std::string_view name) {
   for (std::size_t i = 0; i < count_; ++i) {
     if (fields_[i].name != name) continue;
     fields_[i].wanted = true;
-    return fields_[i].value.kind == JsonKind::Null ? nullptr : &fields_[i];
+    // Null is as absent, but where any JSON is wanted: there it is a value as any other.
+    const bool is_absent = fields_[i].value.kind == JsonKind::Null && name != "data";
+    return is_absent ? nullptr : &fields_[i];
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include "api/show.h"
 #include "base/match.h"
 #include "codec/json_text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -24,7 +25,9 @@ constexpr std::int64_t most_32 = std::numeric_limits<std::uint32_t>::max();
 // Of the request itself, or of one of its items.
 queue::NewItem read_item(Params& fields) {
   queue::NewItem item;
-  if (const Raw* data = fields.raw("data")) {
+  // Data is any JSON, so null too; unless there are bytes instead.
+  const Raw* data = fields.raw("data");
+  if (data && (data->kind != JsonKind::Null || !fields.has("base64"))) {
     item.data = Bytes(data->text);
   } else if (const std::optional<std::string_view> text = fields.text("base64")) {
     const std::optional<std::string> bytes = codec::from_base64(*text);
@@ -127,7 +130,7 @@ void tell_stale(Tell& tell, const queue::StaleClaim& stale) {
                  fmt::format("this claim is over: {} {}; try `reeve queue show {} {}`",
                              id,
                              who,
-                             tell.kept().name,
+                             codec::shell_word(tell.kept().name),
                              id));
   json.field("id", id);
   if (stale.current) json.field("holder", stale.current->name);

@@ -4,6 +4,7 @@
 #include "api/rpc.h"
 #include "api/show.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -59,12 +60,15 @@ void tell_semaphore(Tell& tell, const Reply& reply) {
         tell_available(tell);
       },
       [&](const semaphore::NotHolder&) {
+        if (tell.has_state() && !find(tell, tell.state())) {
+          return tell_not_found(tell, "semaphore", name);
+        }
         tell.error(
                 code::not_holder,
                 fmt::format("nobody holds semaphore {} under this name and token; try `reeve sem "
                             "show {}`",
                             quoted(name),
-                            name))
+                            codec::shell_word(name)))
             .field("name", name);
       },
       [&](const semaphore::Alive& alive) {
@@ -75,7 +79,7 @@ void tell_semaphore(Tell& tell, const Reply& reply) {
         tell.error(code::lost,
                    fmt::format("the lease of semaphore {} is over; try `reeve sem acquire {}`",
                                quoted(name),
-                               name))
+                               codec::shell_word(name)))
             .field("name", name);
       });
 }
@@ -110,7 +114,7 @@ void create(Asking& ask) {
                           "{} {}`",
                           quoted(name),
                           capacity,
-                          name,
+                          codec::shell_word(name),
                           command.config.capacity))
           .field("name", name)
           .field("capacity", capacity);
@@ -152,6 +156,10 @@ void release(Asking& ask) {
 
 void heartbeat(Asking& ask) {
   semaphore::Heartbeat command{ask.need_name<SemaphoreName>(), ask.need_holder(), ask.need_token()};
+  if (ask.params.is_good() && !ask.state().semaphores.semaphores.contains(command.name)) {
+    const std::string name = ask.kept.name;
+    return ask.answer([&](Tell& tell) { tell_not_found(tell, "semaphore", name); });
+  }
   ask.submit("semaphore", std::move(command), tell_semaphore);
 }
 

@@ -23,11 +23,13 @@ void show_waiter(Tell& tell, const State& state, WaiterId id, bool weight) {
   json.end_object();
 }
 
-void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure) {
+// A lease that is over got no grace: it ended when it ended.
+void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure, bool is_over) {
   tell.json.field("holder", tenure.holder.name).field("token", tenure.lease.token.value);
   tell.moment("acquired_at", tenure.lease.acquired_at);
   tell.moment("last_heartbeat", tenure.lease.last_sign);
-  tell.moment("expires_at", limit_of(tenure.lease, state.leases_from));
+  const Time grace = is_over ? tenure.lease.last_sign : state.leases_from;
+  tell.moment("expires_at", limit_of(tenure.lease, grace));
   show_meta(tell, tenure.meta);
 }
 
@@ -57,7 +59,9 @@ std::string_view state_of(const lock::Lock& lock, const State& state, Time now) 
 void show_lock(Tell& tell, const State& state, const LockName& name, const lock::Lock& lock) {
   JsonWriter& json = tell.json;
   json.field("name", tell.name(name)).field("state", state_of(lock, state, tell.now().now));
-  if (const lock::Tenure* tenure = lock::tenure_of(lock)) show_tenure(tell, state, *tenure);
+  if (const lock::Tenure* tenure = lock::tenure_of(lock)) {
+    show_tenure(tell, state, *tenure, !std::holds_alternative<lock::Held>(lock.state));
+  }
   json.key("waiters").begin_array();
   std::size_t shown = 0;
   const PersistentSet<grant::LockPlace>& lines = state.grants.lock_lines;

@@ -5,6 +5,7 @@
 #include "api/rpc.h"
 #include "api/show.h"
 #include "api/why.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -45,8 +46,31 @@ std::optional<std::string_view> kind_meant(Tell& tell, const State& state) {
   return std::nullopt;
 }
 
+// The item whose id begins so, if what was said is nothing by itself: for people.
+std::string item_meant(Asking& ask, std::string_view text) {
+  const std::size_t least = prefix_of(ItemId{}).size() + 1;
+  if (text.size() < least || !text.starts_with(prefix_of(ItemId{}))) return std::string(text);
+  if (!kinds_of(ask.state(), text, ask.project()).empty()) return std::string(text);
+  std::string found;
+  std::size_t looked_at = 0;
+  for (const auto& [id, item] : ask.state().queues.items) {
+    if (++looked_at > limits::prefix_search) {
+      ask.params.refuse("id", "must be whole: there are too many items to look for its beginning");
+      break;
+    }
+    std::string whole = to_text(id);
+    if (!whole.starts_with(text)) continue;
+    if (!found.empty()) {
+      ask.params.refuse("id", fmt::format("{} is the beginning of more than one id", quoted(text)));
+      break;
+    }
+    found = std::move(whole);
+  }
+  return found.empty() ? std::string(text) : found;
+}
+
 void keep_meant(Asking& ask) {
-  ask.kept.name = ask.params.need_text("id");
+  ask.kept.name = item_meant(ask, ask.params.need_text("id"));
   ask.kept.second = ask.params.text("kind").value_or("");
   const bool known = std::ranges::find(known_kinds, ask.kept.second) != std::end(known_kinds);
   if (!ask.kept.second.empty() && !known) {
@@ -136,7 +160,9 @@ void show_status(Tell& tell, const State& state) {
     waiting += lock.waiting;
     if (how == "stale") {
       const std::string shown = tell.name(name);
-      attend("lock", shown, fmt::format("its holder fell silent; try `reeve why {}`", shown));
+      attend("lock",
+             shown,
+             fmt::format("its holder fell silent; try `reeve why {}`", codec::shell_word(shown)));
     }
     return true;
   });
@@ -166,13 +192,16 @@ void show_status(Tell& tell, const State& state) {
     json.end_object();
     const std::string text = tell.name(name);
     if (queue.counts.dead > 0) {
-      attend(
-          "queue",
-          text,
-          fmt::format("{} dead; try `reeve queue list {} --state dead`", queue.counts.dead, text));
+      attend("queue",
+             text,
+             fmt::format("{} dead; try `reeve queue list {} --state dead`",
+                         queue.counts.dead,
+                         codec::shell_word(text)));
     }
     if (queue.paused)
-      attend("queue", text, fmt::format("paused; try `reeve queue resume {}`", text));
+      attend("queue",
+             text,
+             fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
     return ++shown < limits::list_entries;
   });
   json.end_array().key("attention").begin_array();

@@ -4,6 +4,7 @@
 #include "api/limits.h"
 #include "api/nearest.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
 #include "codec/text_forms.h"
 
 #include <fmt/format.h>
@@ -121,7 +122,7 @@ void tell_not_found(Tell& tell,
   if (!nearest.empty()) {
     message += fmt::format("; did you mean {}?", quoted(nearest));
   } else if (kind == "semaphore") {
-    message += fmt::format("; try `reeve sem create {} --capacity N`", name);
+    message += fmt::format("; try `reeve sem create {} --capacity N`", codec::shell_word(name));
   } else if (kind == "queue") {
     message += "; try `reeve queue stats`";
   } else if (kind == "project") {
@@ -140,22 +141,26 @@ std::string not_allowed(const Tell& tell,
                         std::string_view state) {
   const Kept& kept = tell.kept();
   if (kind == "queue" && state.starts_with("item-")) {
-    return fmt::format("{} is not dead; try `reeve queue show {} {}`", state, kept.name, state);
+    return fmt::format(
+        "{} is not dead; try `reeve queue show {} {}`", state, codec::shell_word(kept.name), state);
   }
   if (kind == "queue" && state == "processing" && !kept.second.empty()) {
     return fmt::format(
         "{} is being worked on; try again when its claim is over, see `reeve why {}`",
         kept.second,
-        kept.second);
+        codec::shell_word(kept.second));
   }
   if (kind == "queue" && state == "processing") {
     return fmt::format("{}: items of it are being worked on; try again when they are done", thing);
   }
   if (kind == "queue" && (state == "pending" || state == "purge it first")) {
-    return fmt::format("{} still has items; try `reeve queue purge {}`", thing, kept.name);
+    return fmt::format(
+        "{} still has items; try `reeve queue purge {}`", thing, codec::shell_word(kept.name));
   }
   if (kind == "queue" && state == "takers") {
-    return fmt::format("{}: somebody waits for its items, see `reeve why {}`", thing, kept.name);
+    return fmt::format("{}: somebody waits for its items, see `reeve why {}`",
+                       thing,
+                       codec::shell_word(kept.name));
   }
   return fmt::format("{}: not while it is {}", thing, state);
 }
@@ -257,10 +262,18 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
 
 void tell_busy(Tell& tell, const grant::Busy& busy, bool waited) {
   const std::string name = tell.name(busy.name);
-  std::string message = fmt::format("lock {} is held by {}", quoted(name), busy.holder.name);
+  // It may be free, and kept for the first in line, who waits for something else as well.
+  const lock::Lock* lock = tell.desk().engine().state().locks.locks.find(busy.name);
+  const lock::Tenure* tenure = lock ? lock::tenure_of(*lock) : nullptr;
+  const bool is_kept = !busy.expires_at && !tenure;
+  std::string message = fmt::format("lock {} is {} {}{}",
+                                    quoted(name),
+                                    is_kept ? "kept for" : "held by",
+                                    busy.holder.name,
+                                    is_kept ? ", who waits for more than that" : "");
   if (busy.ahead > 0) message += fmt::format(", and {} wait for it", busy.ahead);
-  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", name)
-                    : fmt::format("; try `reeve lock acquire {} --wait`", name);
+  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", codec::shell_word(name))
+                    : fmt::format("; try `reeve lock acquire {} --wait`", codec::shell_word(name));
   JsonWriter& json = tell.error(code::locked, message);
   json.field("name", name).field("holder", busy.holder.name);
   tell.moment("since", busy.since);
@@ -274,8 +287,8 @@ void tell_full(Tell& tell, const grant::Full& full, bool waited) {
   std::string message =
       fmt::format("semaphore {} has {} of {} left", quoted(name), full.available, full.capacity);
   if (full.ahead > 0) message += fmt::format(", and {} wait for it", full.ahead);
-  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", name)
-                    : fmt::format("; try `reeve sem acquire {} --wait`", name);
+  message += waited ? fmt::format("; the wait ended, try `reeve why {}`", codec::shell_word(name))
+                    : fmt::format("; try `reeve sem acquire {} --wait`", codec::shell_word(name));
   JsonWriter& json = tell.error(code::full, message);
   json.field("name", name).field("available", full.available).field("capacity", full.capacity);
   json.field("waiters", full.ahead);

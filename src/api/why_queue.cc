@@ -3,6 +3,7 @@
 #include "api/show.h"
 #include "api/why.h"
 #include "api/why_chain.h"
+#include "codec/shell_word.h"
 #include "core/session.h"
 
 #include <fmt/format.h>
@@ -65,7 +66,10 @@ void fact_of_pause(Chain& chain, const std::string& name, const queue::Queue& qu
   const std::string by = queue.paused_by
                              ? " because " + to_text(queue.paused_by) + " failed too often"
                              : std::string();
-  chain.fact("queue", name, now, fmt::format("paused{}; try `reeve queue resume {}`", by, name));
+  chain.fact("queue",
+             name,
+             now,
+             fmt::format("paused{}; try `reeve queue resume {}`", by, codec::shell_word(name)));
 }
 
 }  // namespace
@@ -80,11 +84,12 @@ void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   fact_of_pause(chain, name, queue, now);
   const std::uint64_t ready = queue.counts.pending - queue.counts.delayed;
   if (const ItemId first = first_ready(state, no); first && !queue.paused && queue.takers == 0) {
-    chain.fact(
-        "queue",
-        name,
-        state.queues.items.find(first)->created_at,
-        fmt::format("{} ready, and nobody takes them; try `reeve queue take {}`", ready, name));
+    chain.fact("queue",
+               name,
+               state.queues.items.find(first)->created_at,
+               fmt::format("{} ready, and nobody takes them; try `reeve queue take {}`",
+                           ready,
+                           codec::shell_word(name)));
   }
   std::size_t claims = 0;
   for (auto at = state.queues.due.lower_bound({no, queue::Wait::Claim, Time::min(), {}});
@@ -152,12 +157,13 @@ void why_item(Tell& tell, const State& state, ItemId id) {
       chain.fact("item", to_text(id), item.rest->ended_at.value_or(now), "it is done");
       break;
     case queue::ItemState::Dead:
-      chain.fact(
-          "item",
-          to_text(id),
-          item.rest->ended_at.value_or(now),
-          fmt::format(
-              "dead: {}; try `reeve queue redrive {} {}`", item.rest->reason, name, to_text(id)));
+      chain.fact("item",
+                 to_text(id),
+                 item.rest->ended_at.value_or(now),
+                 fmt::format("dead: {}; try `reeve queue redrive {} {}`",
+                             item.rest->reason,
+                             codec::shell_word(name),
+                             to_text(id)));
       break;
   }
   chain.end();

@@ -1,5 +1,7 @@
 #include "cli/args.h"
 
+#include "codec/json_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -175,6 +177,10 @@ class Reader {
         }
         break;
       case Takes::Text:
+        if (option.completes != Completes::File && !codec::is_utf8(value)) {
+          return fmt::format("the value of --{} is not UTF-8", option.name);
+        }
+        break;
       case Takes::Nothing:
         break;
     }
@@ -201,7 +207,20 @@ class Reader {
   std::size_t at_ = 0;
 };
 
+// Names and texts are UTF-8: what is not would come out as another name. Data is handed over as it
+// is, and the paths of files are the file system's.
+bool must_be_text(const Command& command, std::size_t place) {
+  if (command.arguments.empty()) return true;
+  const Argument& argument = command.arguments[std::min(place, command.arguments.size() - 1)];
+  return argument.completes != Completes::File && !argument.name.starts_with("DATA");
+}
+
 std::string judge_arguments(const Command& command, const Parsed& parsed) {
+  for (std::size_t i = 0; i < parsed.words.size(); ++i) {
+    if (must_be_text(command, i) && !codec::is_utf8(parsed.words[i])) {
+      return fmt::format("argument {} is not UTF-8", i + 1);
+    }
+  }
   std::size_t least = 0;
   bool unbounded = false;
   for (const Argument& argument : command.arguments) {

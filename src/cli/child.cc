@@ -1,5 +1,8 @@
 #include "cli/child.h"
 
+#include "cli/home.h"
+#include "cli/output.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -92,6 +95,63 @@ void close_ours(int gate, int news) {
   ::_exit(missing ? not_found : not_executable);
 }
 
+struct Process {
+  pid_t pid = 0;
+  pid_t parent = 0;
+  pid_t group = 0;
+};
+
+// Of this machine, those that run: no zombies.
+std::vector<Process> processes() {
+  std::vector<Process> all;
+  DIR* const entries = ::opendir("/proc");
+  if (entries == nullptr) return all;
+  while (const dirent* entry = ::readdir(entries)) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = entry->d_name;
+    Process process;
+    const auto read = std::from_chars(name.begin(), name.end(), process.pid);
+    if (read.ptr != name.end() || process.pid <= 0) continue;
+    const std::string path = fmt::format("/proc/{}/stat", process.pid);
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) continue;
+    std::string text(1024, '\0');
+    const ssize_t got = ::read(file, text.data(), text.size());
+    ::close(file);
+    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    // pid (name) state ppid pgrp: the name may contain anything, so from the last parenthesis on.
+    const std::size_t name_end = text.rfind(')');
+    if (name_end == std::string::npos || name_end + 4 >= text.size()) continue;
+    if (text[name_end + 2] == 'Z') continue;
+    const char* const end = text.data() + text.size();
+    const char* const behind = std::from_chars(text.data() + name_end + 4, end, process.parent).ptr;
+    if (behind < end) std::from_chars(behind + 1, end, process.group);
+    all.push_back(process);
+  }
+  ::closedir(entries);
+  return all;
+}
+
+// All that descends from this process, but the daemon of the home and what descends from it.
+std::vector<pid_t> descendants(const std::string& home) {
+  std::multimap<pid_t, pid_t> children;
+  for (const Process& process : processes()) children.emplace(process.parent, process.pid);
+  const pid_t spared = home.empty() ? 0 : daemon_of(home).pid;
+  std::vector<pid_t> found{::getpid()};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const auto [from, to] = children.equal_range(found[i]);
+    for (auto child = from; child != to; ++child) {
+      if (child->second != spared) found.push_back(child->second);
+    }
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+void nap() {
+  const timespec time{.tv_sec = 0, .tv_nsec = 10'000'000};
+  ::nanosleep(&time, nullptr);
+}
+
 // Whether the other end of the gate was closed, within so many ms.
 bool is_dismissed(int gate, int milliseconds) {
   pollfd end{.fd = gate, .events = POLLIN, .revents = 0};
@@ -101,6 +161,7 @@ bool is_dismissed(int gate, int milliseconds) {
 // The keeper: waits for leave, runs the command, tells of it, and stays until it is dismissed.
 [[noreturn]] void keep(int gate, int news, const Child::Plan& plan) {
   ::setpgid(0, 0);
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;
   ::sigfillset(&all);
   ::sigprocmask(SIG_SETMASK, &all, nullptr);
@@ -138,46 +199,14 @@ bool is_dismissed(int gate, int milliseconds) {
       write_all(news, bytes_of(what));
     } else if (either[0].revents != 0) {
       // Whoever asked for it is gone.
-      ::kill(0, SIGTERM);
-      ::kill(0, SIGCONT);
-      for (int waited = 0; waited < keeper_grace; waited += 10) {
-        if (::waitpid(command, &status, WNOHANG) == command) ::_exit(0);
-        const timespec pause{.tv_sec = 0, .tv_nsec = 10'000'000};
-        ::nanosleep(&pause, nullptr);
-      }
-      ::kill(0, SIGKILL);
+      TreeEnd end({}, plan.home, keeper_grace);
+      while (!end.step()) nap();
+      ::_exit(0);
     }
+    reap_orphans(command);
   }
-  while (!is_dismissed(gate, -1)) {
-  }
+  while (!is_dismissed(gate, 200)) reap_orphans(-1);
   ::_exit(0);
-}
-
-// Who is whose child, of all processes.
-std::multimap<pid_t, pid_t> children_by_parent() {
-  std::multimap<pid_t, pid_t> children;
-  DIR* const processes = ::opendir("/proc");
-  if (processes == nullptr) return children;
-  while (const dirent* entry = ::readdir(processes)) {  // NOLINT(concurrency-mt-unsafe)
-    const std::string_view name = entry->d_name;
-    pid_t pid = 0;
-    if (std::from_chars(name.begin(), name.end(), pid).ptr != name.end() || pid <= 0) continue;
-    const int file = ::open(fmt::format("/proc/{}/stat", pid).c_str(), O_RDONLY | O_CLOEXEC);
-    if (file < 0) continue;
-    std::string text(1024, '\0');
-    const ssize_t got = ::read(file, text.data(), text.size());
-    ::close(file);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    // pid (name) state ppid: the name may contain anything, so from the last parenthesis on.
-    const std::size_t name_end = text.rfind(')');
-    if (name_end == std::string::npos || name_end + 4 >= text.size()) continue;
-    if (text[name_end + 2] == 'Z') continue;
-    pid_t parent = 0;
-    std::from_chars(text.data() + name_end + 4, text.data() + text.size(), parent);
-    children.emplace(parent, pid);
-  }
-  ::closedir(processes);
-  return children;
 }
 
 }  // namespace
@@ -208,13 +237,17 @@ Result<Child> Child::prepare(const Plan& plan) {
 Child::Child(Child&& other) noexcept
     : pid_(std::exchange(other.pid_, -1)),
       gate_(std::exchange(other.gate_, -1)),
-      news_(std::exchange(other.news_, -1)) {}
+      news_(std::exchange(other.news_, -1)),
+      stand_in_(std::exchange(other.stand_in_, -1)),
+      stand_in_gate_(std::exchange(other.stand_in_gate_, -1)) {}
 
 Child& Child::operator=(Child&& other) noexcept {
   dismiss();
   pid_ = std::exchange(other.pid_, -1);
   gate_ = std::exchange(other.gate_, -1);
   news_ = std::exchange(other.news_, -1);
+  stand_in_ = std::exchange(other.stand_in_, -1);
+  stand_in_gate_ = std::exchange(other.stand_in_gate_, -1);
   return *this;
 }
 
@@ -225,6 +258,44 @@ void Child::dismiss() {
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;
+  if (stand_in_ < 0) return;
+  ::close(std::exchange(stand_in_gate_, -1));
+  while (::waitpid(stand_in_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  stand_in_ = -1;
+}
+
+// The keeper is not reaped before dismiss(), so its group is there to be entered, and its number
+// nobody else's.
+void Child::stand_in() {
+  if (stand_in_ >= 0) return;
+  int gate[2];  // NOLINT(modernize-avoid-c-arrays): pipe2 wants them so
+  if (::pipe2(gate, O_CLOEXEC) != 0) return;
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::setpgid(0, pid_);
+    sigset_t all;
+    ::sigfillset(&all);
+    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    close_ours(gate[0], gate[0]);
+    while (!is_dismissed(gate[0], -1)) {
+    }
+    ::_exit(0);
+  }
+  ::close(gate[0]);
+  if (pid < 0) {
+    ::close(gate[1]);
+    return;
+  }
+  ::setpgid(pid, pid_);
+  stand_in_ = pid;
+  stand_in_gate_ = gate[1];
+}
+
+std::vector<pid_t> Child::ours() const {
+  std::vector<pid_t> ours{pid_};
+  if (stand_in_ >= 0) ours.push_back(stand_in_);
+  return ours;
 }
 
 void Child::go(const std::vector<std::pair<std::string, std::string>>& variables) const {
@@ -243,43 +314,44 @@ std::optional<Child::News> Child::next_news() const {
   News what;
   const ssize_t got = ::read(news_, &what, sizeof what);
   if (got == static_cast<ssize_t>(sizeof what)) return what;
-  if (got == 0) return News{.stopped = false, .code = 128 + SIGKILL};
+  if (got == 0) return News{.stopped = false, .code = 128 + SIGKILL, .orphaned = true};
   return std::nullopt;
 }
 
-std::vector<pid_t> descendants(pid_t spared) {
-  const auto children = children_by_parent();
-  std::vector<pid_t> found{::getpid()};
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    const auto [from, to] = children.equal_range(found[i]);
-    for (auto child = from; child != to; ++child) {
-      if (child->second != spared) found.push_back(child->second);
-    }
+bool TreeEnd::step() {
+  const auto is_kept = [&](pid_t pid) { return std::ranges::find(kept_, pid) != kept_.end(); };
+  // Orphans that were gathered; those who are kept are reaped by whoever has them.
+  while (true) {
+    siginfo_t ended{};
+    if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) break;
+    if (is_kept(ended.si_pid)) break;
+    ::waitpid(ended.si_pid, nullptr, WNOHANG);
   }
-  found.erase(found.begin());
-  return found;
+  // Anew every time: a process may fork as it ends.
+  std::vector<pid_t> left = descendants(home_);
+  std::erase_if(left, is_kept);
+  if (left.empty()) return true;
+  const bool first = !began_;
+  if (first) began_ = steady_now();
+  const bool by_force = steady_now() - *began_ >= grace_;
+  if (!first && !by_force) return false;
+  for (const pid_t pid : left) {
+    ::kill(pid, by_force ? SIGKILL : SIGTERM);
+    ::kill(pid, SIGCONT);  // what was stopped cannot end
+  }
+  return false;
 }
 
-void end_tree(pid_t group, pid_t spared, int grace) {
-  constexpr int pause = 10;
-  for (int waited = 0;; waited += pause) {
-    // Orphans that were gathered; the keeper is reaped by whoever has it.
-    for (const pid_t pid : descendants(spared)) {
-      if (pid != group) ::waitpid(pid, nullptr, WNOHANG);
+void kill_group(pid_t group, const std::vector<pid_t>& kept) {
+  while (true) {
+    bool any = false;
+    for (const Process& process : processes()) {
+      if (process.group != group || std::ranges::find(kept, process.pid) != kept.end()) continue;
+      any = true;
+      ::kill(process.pid, SIGKILL);
     }
-    // Anew every time: a process may fork as it ends.
-    std::vector<pid_t> left = descendants(spared);
-    std::erase(left, group);
-    if (left.empty()) return;
-    const bool by_force = waited >= grace;
-    if (waited == 0 || by_force) {
-      for (const pid_t pid : left) {
-        ::kill(pid, by_force ? SIGKILL : SIGTERM);
-        ::kill(pid, SIGCONT);  // what was stopped cannot end
-      }
-    }
-    const timespec time{.tv_sec = 0, .tv_nsec = pause * 1'000'000};
-    ::nanosleep(&time, nullptr);
+    if (!any) return;
+    nap();
   }
 }
 

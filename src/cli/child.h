@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <sys/types.h>
@@ -13,10 +14,15 @@
 // prepare() forks a keeper, which leads a process group of its own and waits for go(): so what the
 // command needs can be asked for in the name of that very group, and a lease never outlives the
 // processes it was taken for. Then the keeper runs the command in its group, tells how it ended,
-// and stays until dismiss(): nobody sees the group dead before what it held was given back. If we
-// end first, whatever the way, the keeper ends the command (TERM, 5 s, KILL).
+// and stays until dismiss(): nobody sees the group dead before what it held was given back. What
+// leaves the group stays below the keeper, which becomes the parent of its orphans. If we end
+// first, whatever the way, the keeper ends all that is below it (TERM, 5 s, KILL), and stays until
+// nothing is left.
 //
 //     prepare ──▶ ready ── go ──▶ running ── the command ends ──▶ kept ── dismiss ──▶ gone
+//
+// The keeper itself may be killed while the command runs. Then somebody of ours takes its place in
+// the group (stand_in), so that the group does not look dead before its tree was ended.
 namespace reeve::cli {
 
 class Child {
@@ -25,6 +31,7 @@ class Child {
     std::vector<std::string> words = {};  // looked for in $PATH
     int in = -1;                          // -1: ours
     int err = -1;
+    std::string home = {};  // whose daemon is nobody's to end, should it run below the keeper
   };
 
   static Result<Child> prepare(const Plan& plan);
@@ -43,11 +50,17 @@ class Child {
   // Readable when there is news of the command.
   int news() const { return news_; }
   struct News {
-    bool stopped = false;  // by Ctrl-Z, say; else it has ended
-    int code = 0;          // as a shell says it: the exit code, or 128 + the signal
+    bool stopped = false;   // by Ctrl-Z, say; else it has ended
+    int code = 0;           // as a shell says it: the exit code, or 128 + the signal
+    bool orphaned = false;  // it is the keeper that was killed: the command may run on
   };
-  // Without waiting. A keeper that was killed counts as an end by KILL.
+  // Without waiting.
   std::optional<News> next_news() const;
+
+  // Puts a process into the group that stays until dismiss(), for a keeper that was killed.
+  void stand_in();
+  // The keeper, and who stands in for it: of the group, and not of the command.
+  std::vector<pid_t> ours() const;
 
   // Ends the keeper, and with it a command that is not let go or still runs.
   void dismiss();
@@ -58,14 +71,29 @@ class Child {
   pid_t pid_ = -1;
   int gate_ = -1;
   int news_ = -1;
+  pid_t stand_in_ = -1;
+  int stand_in_gate_ = -1;
 };
 
-// All that descends from this process, except `spared` (the daemon, if it was started below us) and
-// what descends from it.
-std::vector<pid_t> descendants(pid_t spared);
+// Ends every descendant of this process: TERM, `grace` ms, KILL. A daemon of the home that was
+// started below us, and what descends from it, is left alone; so is who is `kept`.
+class TreeEnd {
+ public:
+  TreeEnd(std::vector<pid_t> kept, std::string home, int grace)
+      : kept_(std::move(kept)), home_(std::move(home)), grace_(grace) {}
 
-// Ends the group and every descendant: TERM, `grace` ms, KILL. Back when nothing of it is left.
-void end_tree(pid_t group, pid_t spared, int grace);
+  // To be called every now and then; true when nothing is left.
+  bool step();
+
+ private:
+  std::vector<pid_t> kept_;
+  std::string home_;
+  int grace_;
+  std::optional<std::int64_t> began_;
+};
+
+// Kills all of the group but who is `kept`; back when nothing of it is left.
+void kill_group(pid_t group, const std::vector<pid_t>& kept);
 
 // Takes note of the orphans that have ended, so that they do not stay as zombies.
 void reap_orphans(pid_t keeper);

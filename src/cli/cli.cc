@@ -8,8 +8,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <fcntl.h>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 namespace reeve::cli {
@@ -59,7 +62,23 @@ std::string no_such_command(const Found& found, std::span<const std::string_view
                            meant);
 }
 
+namespace {
+
+// A descriptor that was closed (`>&-`) would be given to the socket, and what is printed be sent to
+// the daemon. So it is open, for the other direction: who uses it fails, and says so.
+void keep_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest that is free is this one.
+    [[maybe_unused]] const int opened =
+        ::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
 int run(std::span<const std::string_view> words, const Parts& parts) {
+  keep_standard_descriptors();
   // A reader that has gone is found by writing, and ends us there; not while a lock is held.
   std::signal(SIGPIPE, SIG_IGN);
   const Found found = find_command(all_groups(), words);

@@ -1,11 +1,13 @@
 #include "cli/client.h"
 
 #include "cli/start.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <time.h>
+#include <utility>
 #include <vector>
 
 namespace reeve::cli {
@@ -14,20 +16,14 @@ namespace {
 
 constexpr std::int64_t start_patience = 10'000;
 constexpr int most_repeats = 3;
-constexpr int most_repeats_of_a_wait = 100;
 // A wait that the daemon should have ended by itself is ended by us so much later.
 constexpr std::int64_t wait_slack = 1000;
+// How often is looked whether there is a daemon again.
+constexpr std::int64_t look_for_daemon = 200;
 
 void sleep_for(std::int64_t milliseconds) {
   const timespec time{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
   ::nanosleep(&time, nullptr);
-}
-
-std::string line_of(Client::Ticket ticket, std::string_view method, const Json& params) {
-  Json message = Json::object();
-  message.set("id", static_cast<std::uint64_t>(ticket)).set("method", method);
-  message.set("params", params);
-  return message.write() + "\n";
 }
 
 Answer answer_in(const Json& message) {
@@ -51,12 +47,35 @@ Answer answer_in(const Json& message) {
 
 }  // namespace
 
+std::string Client::line_of(Ticket ticket, std::string_view method, const Json& params) {
+  Json message = Json::object();
+  message.set("id", static_cast<std::uint64_t>(ticket)).set("method", method);
+  message.set("params", params);
+  return message.write() + "\n";
+}
+
+Failure Client::no_daemon() const {
+  return {"UNAVAILABLE",
+          fmt::format("no daemon is running in {}; start one with `reeve daemon start`",
+                      where_.home.path)};
+}
+
 std::expected<void, Failure> Client::connect(bool may_start) {
   if (link_.is_open()) return {};
   const std::int64_t until = steady_now() + start_patience;
   int deaths = 0;
   for (std::int64_t pause = 5;; pause = std::min<std::int64_t>(2 * pause, 100)) {
     auto link = Link::connect(where_.home.socket);
+    if (!link && link.error().code == "NO_DAEMON") {
+      // It may have been started with another $REEVE_SOCKET: it wrote down which.
+      const DaemonMark mark = daemon_of(where_.home.path);
+      if (mark.pid != 0 && !mark.socket.empty() && mark.socket != where_.home.socket) {
+        if (auto other = Link::connect(mark.socket)) {
+          where_.home.socket = mark.socket;
+          link = std::move(other);
+        }
+      }
+    }
     if (link) {
       link_ = std::move(*link);
       hello_ = 0;
@@ -64,10 +83,7 @@ std::expected<void, Failure> Client::connect(bool may_start) {
     }
     if (link.error().code != "NO_DAEMON") return std::unexpected(link.error());
     if (!may_start) {
-      return std::unexpected(
-          Failure{"UNAVAILABLE",
-                  fmt::format("no daemon is running in {}; start one with `reeve daemon start`",
-                              where_.home.path)});
+      return std::unexpected(no_daemon());
     }
     if (steady_now() > until) {
       return std::unexpected(Failure{
@@ -82,7 +98,7 @@ std::expected<void, Failure> Client::connect(bool may_start) {
           Failure{"UNAVAILABLE",
                   fmt::format("the daemon ended before it was ready; `reeve daemon run --home {}` "
                               "shows why",
-                              where_.home.path)});
+                              codec::shell_word(where_.home.path))});
     }
     if (*started != Started::Ready) sleep_for(pause);
   }
@@ -100,10 +116,18 @@ Client::Ticket Client::begin(std::string_view method, Json params, Kind kind) {
   if (where_.project_name && !method.starts_with("session.")) {
     params.set("project", *where_.project_name);
   }
-  if (kind == Kind::Follow) request.params = params;
+  if (kind == Kind::Follow) {
+    request.params = params;
+    request.last_seq = params["since_seq"].natural();
+    request.last_index = last_of_all;
+  }
   request.line = line_of(ticket, method, params);
   if (const auto connected = connect(where_.may_start); !connected) {
     request.answer = std::unexpected(connected.error());
+    return ticket;
+  }
+  if (std::exchange(sleeps_, false)) {
+    send_again();
     return ticket;
   }
   send(ticket, request);
@@ -216,6 +240,14 @@ void Client::end_waits() {
 }
 
 void Client::pump(std::int64_t milliseconds, std::span<pollfd> others) {
+  if (sleeps_) {
+    if (connect(false)) {
+      sleeps_ = false;
+      send_again();
+    } else {
+      milliseconds = milliseconds < 0 ? look_for_daemon : std::min(milliseconds, look_for_daemon);
+    }
+  }
   std::vector<pollfd> all(others.begin(), others.end());
   if (link_.is_open()) {
     all.push_back(pollfd{.fd = link_.descriptor(), .events = POLLIN, .revents = 0});
@@ -268,6 +300,7 @@ void Client::heard(const Json& message) {
   if (!answer && request.out_of_time && answer.error().code == "CANCELLED") {
     answer = std::unexpected(Failure{"TIMED_OUT", "the wait ended at its limit"});
   }
+  if (request.kind == Kind::Follow && heard_gone(ticket, request, answer)) return;
   request.answer = std::move(answer);
 }
 
@@ -282,9 +315,8 @@ void Client::heard_event(const Json& message) {
     Request& follow = found->second;
     const std::uint64_t seq = params["seq"].natural();
     const std::uint64_t index = params["index"].natural();
-    if (seq < follow.last_seq || (seq == follow.last_seq && index <= follow.last_index)) {
-      if (follow.last_seq != 0) return;  // seen before the connection was lost
-    }
+    // Seen before the connection was lost.
+    if (seq < follow.last_seq || (seq == follow.last_seq && index <= follow.last_index)) return;
     follow.repeats = 0;
     follow.last_seq = seq;
     follow.last_index = index;
@@ -295,49 +327,6 @@ void Client::heard_event(const Json& message) {
 void Client::fail_all(const Failure& failure) {
   for (auto& [ticket, request] : requests_) {
     if (!request.answer) request.answer = std::unexpected(failure);
-  }
-}
-
-// The connection is gone: again, with the same keys, whatever has no answer.
-void Client::lost() {
-  std::vector<Ticket> open;
-  bool resumes = false;
-  for (auto& [ticket, request] : requests_) {
-    if (request.answer && request.kind != Kind::Follow) continue;
-    const bool patient = request.waits || request.kind == Kind::Follow;
-    if (++request.repeats > (patient ? most_repeats_of_a_wait : most_repeats)) {
-      request.answer = std::unexpected(Failure{
-          "UNAVAILABLE", "the daemon ended every time it was asked; see `reeve daemon logs`"});
-      continue;
-    }
-    if (request.cancelled) {
-      // Its place is gone with the connection, as was wanted.
-      request.answer = std::unexpected(Failure{"CANCELLED", "the wait was cancelled"});
-      continue;
-    }
-    open.push_back(ticket);
-    resumes = resumes || request.waits;
-  }
-  if (open.empty()) return;
-  if (requests_[open.front()].repeats > 1) sleep_for(100);
-  if (const auto connected = connect(where_.may_start); !connected) {
-    return fail_all(connected.error());
-  }
-  if (where_.project_root || resumes) greet_by_line();
-  if (resumes && !session_.empty()) {
-    // Too late is no matter: the requests below then stand in line anew.
-    link_.send(line_of(++last_, "session.resume", json_of({{"session", session_}})));
-  }
-  for (const Ticket ticket : open) {
-    Request& request = requests_[ticket];
-    if (request.kind == Kind::Follow && request.last_seq > 0) {
-      request.params.set("since_seq", request.last_seq - 1);
-      request.line = line_of(ticket, request.method, request.params);
-    }
-    if (!link_.is_open() || !link_.send(request.line)) {
-      link_.close();
-      return lost();
-    }
   }
 }
 

@@ -20,6 +20,9 @@
 // connection is lost we connect again (starting a daemon if need be), take up our session and send
 // once more what has no answer yet: it was carried out once or will be. Waits go on, until their
 // own limit counted from when they began.
+//
+// Who only follows starts no daemon that was stopped on purpose: it waits until there is one again,
+// and goes on where it was. What was lost meanwhile, if anything, is told like a gap.
 namespace reeve::cli {
 
 // Where to, and for which project.
@@ -61,6 +64,8 @@ class Client {
   std::expected<void, Failure> connect(bool may_start);
 
   const Where& where() const { return where_; }
+  // From now on no daemon is started: for those who only watch.
+  void only_look() { where_.may_start = false; }
 
  private:
   struct Request {
@@ -75,15 +80,24 @@ class Client {
     Json params;  // of a Follow: it goes on from what was seen
     std::uint64_t last_seq = 0;
     std::uint64_t last_index = 0;
+    bool has_begun = false;  // it was answered once
+    bool saw_all = false;    // of the daemon before: it took leave
     std::optional<Answer> answer;
   };
 
+  // Behind every event of a sequence.
+  static constexpr std::uint64_t last_of_all = ~std::uint64_t{0};
+
+  static std::string line_of(Ticket ticket, std::string_view method, const Json& params);
   void send(Ticket ticket, Request& request);
   void greet_by_line();
   void read_lines();
   void heard(const Json& message);
   void heard_event(const Json& message);
+  bool heard_gone(Ticket ticket, Request& follow, const Answer& answer);
   void lost();
+  Failure no_daemon() const;
+  void send_again();
   void fail_all(const Failure& failure);
   std::int64_t soonest(std::int64_t milliseconds) const;
   void end_waits();
@@ -97,6 +111,7 @@ class Client {
   std::string session_;  // as the last hello called it
   std::optional<Json> greeting_;
   std::optional<Failure> refused_;  // the hello was
+  bool sleeps_ = false;             // until somebody starts a daemon
 };
 
 }  // namespace reeve::cli

@@ -10,6 +10,13 @@
 
 namespace reeve::cli {
 
+namespace {
+
+// Longer than any process: a hundred years.
+constexpr Duration while_it_lives = std::chrono::hours(24 * 365 * 100);
+
+}  // namespace
+
 Context::Context(const Parsed& parsed, std::string version) : version_(std::move(version)) {
   output.look.json = parsed.has("json");
   output.look.quiet = parsed.has("quiet");
@@ -22,6 +29,9 @@ Context::Context(const Parsed& parsed, std::string version) : version_(std::move
 }
 
 std::expected<Home, Failure> Context::home() const {
+  if (home_ && home_->empty()) {
+    return std::unexpected(Failure{"USAGE", "--home wants a folder, and was given nothing"});
+  }
   const std::optional<Home> home = find_home(home_);
   if (home) return *home;
   return std::unexpected(
@@ -86,6 +96,11 @@ Json wait_of(const Parsed& parsed) {
 Json milliseconds_of(const Parsed& parsed, std::string_view option) {
   const std::optional<Duration> duration = parsed.duration(option);
   return duration ? Json(static_cast<std::int64_t>(duration->count())) : Json();
+}
+
+Json lease_timeout_of(const Parsed& parsed) {
+  if (!parsed.has("pid") || parsed.has("timeout")) return milliseconds_of(parsed, "timeout");
+  return Json(static_cast<std::int64_t>(while_it_lives.count()));
 }
 
 Json text_of(const Parsed& parsed, std::string_view option) {

@@ -57,6 +57,9 @@ std::string fresh_holder(std::string_view kind);
 Json wait_of(const Parsed& parsed);
 // A duration option as …_ms; null: not given.
 Json milliseconds_of(const Parsed& parsed, std::string_view option);
+// `--timeout` of an acquire. With --pid and without a timeout the process itself is the sign of
+// life, for as long as it lives.
+Json lease_timeout_of(const Parsed& parsed);
 Json text_of(const Parsed& parsed, std::string_view option);
 Json number_of(const Parsed& parsed, std::string_view option);
 

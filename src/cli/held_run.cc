@@ -14,7 +14,10 @@ namespace reeve::cli {
 namespace {
 
 constexpr int kill_grace = 5000;
+constexpr int end_every = 10;
 constexpr std::int64_t retry_heartbeat = 1000;
+// The daemon itself gives up after 30 s, and asks somebody.
+constexpr std::int64_t settle_patience = 35'000;
 
 class Keeper {
  public:
@@ -67,18 +70,44 @@ class Keeper {
   std::map<Client::Ticket, std::string> beats_;
 };
 
-// Gives everything back; the reason, if something was no longer ours.
+// Whether an answer of `show` says that the thing is being taken back from us.
+bool is_ending(const Held& held, const HeldThing& thing, const Json& shown) {
+  const auto is_ours = [&](const Json& tenure) {
+    return tenure["state"].text() == "ending" && tenure["token"].natural() == thing.token;
+  };
+  if (held.kind == "lock") return is_ours(shown);
+  const Json::Array& holders = shown["holders"].items();
+  return std::any_of(holders.begin(), holders.end(), is_ours);
+}
+
+Client::Ticket show(Client& client, const Held& held, const HeldThing& thing) {
+  return client.begin(
+      fmt::format("{}.show", held.kind), json_of({{"name", thing.name}}), Client::Kind::Question);
+}
+
+// Gives everything back; the reason, if something was no longer ours. What is being taken back may
+// be released as well, and stays where it is until nothing of our group is left: so it is looked at
+// behind the release.
 std::optional<std::string> release(Client& client, const Held& held) {
   std::optional<std::string> lost;
   std::vector<Client::Ticket> tickets;
+  std::vector<Client::Ticket> looks;
   for (const HeldThing& thing : held.things) {
     const Json params =
         json_of({{"name", thing.name}, {"holder", held.holder}, {"token", Json(thing.token)}});
     tickets.push_back(
         client.begin(fmt::format("{}.release", held.kind), params, Client::Kind::Change));
+    looks.push_back(show(client, held, thing));
   }
   for (std::size_t i = 0; i < tickets.size(); ++i) {
     const Answer answer = client.wait(tickets[i]);
+    const Answer shown = client.wait(looks[i]);
+    if (shown && is_ending(held, held.things[i], *shown)) {
+      lost = fmt::format("{} {} was lost: it was taken back while the command ran",
+                         held.kind,
+                         held.things[i].name);
+      continue;
+    }
     if (answer && (*answer)["outcome"].text() != "already_free") continue;
     lost =
         answer
@@ -97,6 +126,19 @@ std::string tokens_of(const Held& held) {
     tokens += std::to_string(thing.token);
   }
   return tokens;
+}
+
+// Nothing of our group is left; what we held is free as soon as the daemon has seen that, and then
+// we may say so.
+void wait_until_over(Client& client, const Held& held) {
+  const std::int64_t until = steady_now() + settle_patience;
+  for (const HeldThing& thing : held.things) {
+    while (steady_now() < until) {
+      const Answer shown = client.wait(show(client, held, thing));
+      if (!shown || !is_ending(held, thing, *shown)) break;
+      client.pump(20);
+    }
+  }
 }
 
 int lost_with(Context& context, const std::string& reason) {
@@ -122,9 +164,7 @@ Json meta_of_run(const Child& child,
 }
 
 int run_while_held(Context& context, Client& client, Child child, const Held& held) {
-  // An inner call may have started the daemon below us; it is nobody's to end.
-  const auto greeting = client.greet();
-  const pid_t daemon = greeting ? static_cast<pid_t>((*greeting)["pid"].number()) : 0;
+  const std::string home = client.where().home.path;
   const Gatherer gatherer;
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
   Foreground foreground;
@@ -132,13 +172,29 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
   child.go({{"REEVE_FENCE", tokens_of(held)}, {"REEVE_HOLDER", held.holder}});
   Keeper keeper(client, held);
 
-  std::optional<int> code;
-  while (!code) {
-    if (const auto reason = keeper.turn()) {
-      end_tree(child.pid(), daemon, kill_grace);
-      foreground.take_back();
-      return lost_with(context, *reason);
+  // Ends all that was started, with heartbeats meanwhile if there is something to keep.
+  const auto end_tree = [&](bool keep) {
+    TreeEnd end(child.ours(), home, kill_grace);
+    while (!end.step()) {
+      if (keep && keeper.turn()) keep = false;
+      if (keep) {
+        client.pump(end_every);
+      } else {
+        ::poll(nullptr, 0, end_every);
+      }
     }
+  };
+  const auto end_as_lost = [&](const std::string& reason) {
+    end_tree(false);
+    foreground.take_back();
+    child.dismiss();
+    wait_until_over(client, held);
+    return lost_with(context, reason);
+  };
+
+  std::optional<Child::News> end;
+  while (!end) {
+    if (const auto reason = keeper.turn()) return end_as_lost(*reason);
     std::array<pollfd, 2> others{signals.readable(),
                                  pollfd{.fd = child.news(), .events = POLLIN, .revents = 0}};
     client.pump(keeper.next(), others);
@@ -154,7 +210,7 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
     }
     while (const auto news = child.next_news()) {
       if (!news->stopped) {
-        code = news->code;
+        end = news;
         break;
       }
       if (!foreground.is_given()) continue;
@@ -164,13 +220,18 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
       ::kill(::getpid(), SIGSTOP);
     }
   }
+  if (end->orphaned) {
+    child.stand_in();
+    end_tree(true);
+  }
   foreground.take_back();
-  if (const auto reason = release(client, held)) {
-    end_tree(child.pid(), daemon, kill_grace);
-    return lost_with(context, *reason);
+  if (const auto reason = release(client, held)) return end_as_lost(*reason);
+  if (end->orphaned) {
+    return lost_with(context,
+                     "the process that kept the command was killed; the command was ended");
   }
   context.output.flush();
-  return *code;
+  return end->code;
 }
 
 }  // namespace reeve::cli

@@ -16,6 +16,14 @@ struct Home {
 // None: nothing says where (no $HOME either).
 std::optional<Home> find_home(std::optional<std::string_view> given);
 
+// Who has the home, as `daemon.lock` says: a daemon holds that file locked for as long as it lives.
+// Nothing is locked for the question, so a daemon that starts just now is not in the way of it.
+struct DaemonMark {
+  int pid = 0;  // 0: nobody
+  std::string socket;
+};
+DaemonMark daemon_of(const std::string& home);
+
 // Of a variable that is set and not empty.
 std::optional<std::string> environment(const char* name);
 

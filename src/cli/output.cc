@@ -16,6 +16,8 @@ namespace reeve::cli {
 
 namespace {
 
+constexpr std::int64_t ten_years = std::int64_t{10} * 365 * 24 * 3600 * 1000;
+
 // All of it, or false.
 bool write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -34,10 +36,9 @@ std::string_view environment(const char* name) {
 }
 
 bool colored(When when, bool terminal) {
+  if (when == When::Never || !environment("NO_COLOR").empty()) return false;
   if (when == When::Always) return true;
-  if (when == When::Never || !terminal) return false;
-  return environment("NO_COLOR").empty() && environment("TERM") != "dumb" &&
-         !environment("TERM").empty();
+  return terminal && environment("TERM") != "dumb" && !environment("TERM").empty();
 }
 
 std::string_view escape(Style style) {
@@ -125,7 +126,9 @@ std::string Output::for_terminal(std::string_view sentence) {
 std::string Output::moment(const Json& at) const {
   if (!at.is_string()) return "-";
   const auto moment = parse_moment(at.text());
-  return look.iso || !moment ? at.text() : relative(*moment, wall_now());
+  if (look.iso || !moment) return at.text();
+  // A lease that is kept by its process has no end that anybody waits for.
+  return *moment - wall_now() > ten_years ? "never" : relative(*moment, wall_now());
 }
 
 bool Output::flush() {

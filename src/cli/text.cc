@@ -39,6 +39,11 @@ constexpr std::array<Range, 6> without_width{{{0x0300, 0x036f},
                                               {0xfe00, 0xfe0f},
                                               {0xfe20, 0xfe2f}}};
 
+// What nobody sees, or what turns around the order of what is behind it: with them one name can
+// look like another.
+constexpr std::array<Range, 5> unseen{
+    {{0x00ad, 0x00ad}, {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}}};
+
 template <std::size_t N>
 bool is_in(const std::array<Range, N>& ranges, char32_t point) {
   return std::any_of(ranges.begin(), ranges.end(), [&](const Range& range) {
@@ -105,6 +110,8 @@ std::string printable(std::string_view text) {
       safe += ' ';
     } else if (character.point < 0x20 || (character.point >= 0x7f && character.point < 0xa0)) {
       safe += fmt::format("\\x{:02x}", static_cast<unsigned>(character.point));
+    } else if (is_in(unseen, character.point)) {
+      safe += fmt::format("\\u{{{:04x}}}", static_cast<unsigned>(character.point));
     } else {
       safe += text.substr(0, character.bytes);
     }

@@ -13,7 +13,8 @@ namespace reeve::cli {
 std::size_t display_width(std::string_view text);
 
 // Safe to print: control characters (which could drive the terminal) become `\x1b`, what is not
-// UTF-8 becomes `?`. Newlines and tabs become spaces.
+// UTF-8 becomes `?`. Newlines and tabs become spaces. What is invisible, or turns the direction of
+// writing around, becomes `\u{202e}`.
 std::string printable(std::string_view text);
 
 // At most `width` cells; what does not fit ends in `…`.

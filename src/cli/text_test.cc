@@ -20,6 +20,7 @@ TEST(Text, WhatCouldDriveATerminalIsShownAndNotSent) {
             "\\x9b31m");
   EXPECT_EQ(printable("a\xff"), "a?");
   EXPECT_EQ(printable("é日"), "é日");
+  EXPECT_EQ(printable("a\u202eb\u200b"), "a\\u{202e}b\\u{200b}");
 }
 
 TEST(Text, WhatDoesNotFitEndsInDots) {

@@ -12,23 +12,50 @@ namespace {
 
 // Each calls `reeve __complete -- WORDS…` with the words so far, the last one unfinished; the
 // answer is a candidate a line, with its description behind a tab.
+// A name may be anything that is no control character, so each script unquotes what stands on the
+// command line before it asks, and what it inserts is quoted: by the script in bash, by the shell
+// itself in zsh and fish.
 constexpr std::string_view bash_script = R"(# bash completion of reeve
 _reeve() {
-  local IFS=$'\n' line
+  local line=${COMP_LINE:0:COMP_POINT} word='' quote='' char name rest
+  local -a words=()
+  local -i at from=0 begun=0
   COMPREPLY=()
-  # Words are split at colons by default; reeve's are not.
-  local before=${COMP_LINE:0:COMP_POINT}
-  local -a words
-  IFS=' ' read -r -a words <<<"$before"
-  [[ $before == *' ' ]] && words+=('')
-  while IFS= read -r line; do
-    COMPREPLY+=("${line%%$'\t'*}")
+  # The words as they are meant. What bash replaces of the last one begins behind an open quote, or
+  # behind the last of its own breaks.
+  for ((at = 0; at < ${#line}; at++)); do
+    char=${line:at:1}
+    case $quote$char in
+      "''" | '""') quote='' ;;
+      [\'\"]?)
+        if [[ $quote$char == '"\' && ${line:at+1:1} == ['"$`\'] ]]; then
+          char=${line:$((++at)):1}
+        fi
+        word+=$char ;;
+      [\'\"]) quote=$char from=${#word} begun=1 ;;
+      \\) word+=${line:$((++at)):1} begun=1 ;;
+      ' ')
+        if ((begun)); then words+=("$word"); fi
+        word='' from=0 begun=0 ;;
+      [:=])
+        word+=$char begun=1
+        if [[ $COMP_WORDBREAKS == *"$char"* ]]; then from=${#word}; fi ;;
+      *) word+=$char begun=1 ;;
+    esac
+  done
+  words+=("$word")
+  while IFS= read -r name; do
+    name=${name%%$'\t'*}
+    rest=${name:from}
+    case $quote in
+      "'") rest=${rest//\'/\'\\\'\'} ;;
+      '"')
+        if [[ $rest == *'!'* ]]; then continue; fi
+        rest=${rest//\\/\\\\} rest=${rest//\"/\\\"} rest=${rest//\$/\\\$} rest=${rest//\`/\\\`} ;;
+      *) if [[ $rest ]]; then printf -v rest %q "$rest"; fi ;;
+    esac
+    COMPREPLY+=("$rest")
   done < <(reeve __complete -- "${words[@]:1}" 2>/dev/null)
-  local current=${words[-1]} colon
-  if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
-    colon=${current%"${current##*:}"}
-    COMPREPLY=("${COMPREPLY[@]#"$colon"}")
-  fi
   if ((${#COMPREPLY[@]} == 0)); then compopt -o default; fi
 }
 complete -F _reeve reeve
@@ -37,13 +64,14 @@ complete -F _reeve reeve
 constexpr std::string_view zsh_script = R"(#compdef reeve
 # zsh completion of reeve
 _reeve() {
-  local -a candidates
+  local -a names shown
   local line
   while IFS= read -r line; do
-    candidates+=("${${line%%$'\t'*}//:/\\:}:${line#*$'\t'}")
-  done < <(reeve __complete -- "${(@)words[2,CURRENT]}" 2>/dev/null)
-  if ((${#candidates})); then
-    _describe -t reeve 'reeve' candidates
+    names+=("${line%%$'\t'*}")
+    shown+=("${line%%$'\t'*}  ${line#*$'\t'}")
+  done < <(reeve __complete -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)
+  if ((${#names})); then
+    compadd -l -d shown -a names
   else
     _files
   fi
@@ -53,8 +81,11 @@ if [[ $funcstack[1] == _reeve ]]; then _reeve "$@"; else compdef _reeve reeve; f
 
 constexpr std::string_view fish_script = R"(# fish completion of reeve
 function __reeve_complete
-    set -l words (commandline -opc) (commandline -ct)
-    reeve __complete -- $words[2..-1] 2>/dev/null
+    set -l current (commandline -ct)
+    set -l plain (string unescape -- "$current")
+    or set plain "$current"
+    set -l words (commandline -opc)
+    reeve __complete -- $words[2..-1] "$plain" 2>/dev/null
 end
 complete -c reeve -f -a '(__reeve_complete)'
 complete -c reeve -n '__fish_seen_subcommand_from -- --exec' -F
@@ -97,6 +128,14 @@ class Completer {
  private:
   void offer(std::string_view word, std::string_view says) {
     if (word.starts_with(current_)) context_.output.line(fmt::format("{}\t{}", word, says));
+  }
+
+  // What somebody else has named: it must not come out as two candidates, nor as an option.
+  void offer_name(std::string_view name, std::string_view says) {
+    const bool is_clean = std::none_of(name.begin(), name.end(), [](char c) {
+      return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+    });
+    if (is_clean && !name.starts_with('-')) offer(name, says);
   }
 
   // The value of the option just before, if it wants one.
@@ -186,7 +225,7 @@ class Completer {
         "names.list",
         json_of({{"kind", kind}, {"prefix", current_.empty() ? Json() : Json(current_)}}));
     if (!answer) return;
-    for (const Json& name : (*answer)["names"].items()) offer(name.text(), kind);
+    for (const Json& name : (*answer)["names"].items()) offer_name(name.text(), kind);
   }
 
   Context& context_;

@@ -101,6 +101,12 @@ std::optional<Failure> stop_and_wait(const Home& home, bool kill, bool& ran) {
   if (!status) {
     ran = false;
     if (Link::connect(home.socket).has_value()) return status.error();
+    if (const DaemonMark mark = daemon_of(home.path); mark.pid != 0) {
+      return Failure{"UNAVAILABLE",
+                     fmt::format("the daemon (process {}) does not answer on {}",
+                                 mark.pid,
+                                 mark.socket.empty() ? home.socket : mark.socket)};
+    }
     return std::nullopt;
   }
   ran = true;

@@ -87,6 +87,12 @@ Finding about_daemon(Context& context, const Home& home) {
   Client client(Where{.home = home, .project_name = {}, .project_root = {}, .may_start = false});
   const auto connected = client.connect(false);
   if (!connected) {
+    if (const DaemonMark mark = daemon_of(home.path); mark.pid != 0) {
+      return {"daemon",
+              Verdict::Bad,
+              fmt::format("process {} does not answer", mark.pid),
+              "see `reeve daemon logs`"};
+    }
     const bool fine = ::access(home.socket.c_str(), F_OK) != 0 ||
                       connected.error().message.starts_with("no daemon");
     return {"daemon",

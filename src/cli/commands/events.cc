@@ -27,7 +27,7 @@ void tell(Context& context, const Json& event) {
   }
   if (context.quiet()) return output.line(event["name"].text());
   if (event.has("lagged")) {
-    output.note("some events are missing here: this reader was too slow");
+    output.note("some events are missing here: they came too fast, or the daemon ended meanwhile");
     return;
   }
   const std::string at = event["at"].text();
@@ -96,9 +96,14 @@ int events_command(Context& context, const Parsed& parsed) {
   const Answer answer = context.client().ask("events.list", asked);
   if (!answer) return context.fail(answer.error());
   std::int64_t shown = 0;
+  bool reaches_back = !oldest || (*answer)["oldest_seq"].natural() <= 1;
   for (const Json& event : (*answer)["events"].items()) {
+    reaches_back = reaches_back || is_old(event, oldest);
     if (shown++ >= most || is_old(event, oldest)) continue;
     tell(context, event);
+  }
+  if (!reaches_back && shown < most) {
+    context.output.note("events from before the daemon's last start are no longer in memory");
   }
   if (!parsed.has("follow")) {
     if (shown == 0 && !context.json() && !context.quiet()) context.output.note("no events");

@@ -104,6 +104,7 @@ constexpr std::array<Command, 14> commands{{
     {.name = "show",
      .summary = "show a thing by its id or name",
      .arguments = thing,
+     .options = why_options,
      .examples = show_examples,
      .run = show_command},
     {.name = "events",

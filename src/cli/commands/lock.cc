@@ -19,6 +19,11 @@ constexpr Option timeout_option{.name = "timeout",
                                 .takes = Takes::Duration,
                                 .value = "D",
                                 .help = "how long it stays without a heartbeat; default: 60s"};
+constexpr Option acquire_timeout_option{
+    .name = "timeout",
+    .takes = Takes::Duration,
+    .value = "D",
+    .help = "how long it stays without a heartbeat; default: 60s, with --pid no limit"};
 constexpr Option max_hold_option{.name = "max-hold",
                                  .takes = Takes::Duration,
                                  .value = "D",
@@ -43,18 +48,22 @@ constexpr Option required(Option option) {
 
 constexpr std::array<Option, 6> acquire_options{
     {holder_option,
-     timeout_option,
+     acquire_timeout_option,
      max_hold_option,
      wait_option,
      {.name = "pid",
       .takes = Takes::Number,
       .value = "P",
-      .help = "a process that lives as long as the lease; in a script: --pid $$"},
+      .help = "a process that keeps it for as long as it lives, without heartbeats; with "
+              "--timeout it must send them, or it is ended; in a script: --pid $$"},
      label_option}};
+// Always said: what runs inside `lock run` has that run's name in $REEVE_HOLDER, and would give
+// back what keeps it safe.
 constexpr Option owner_option{.name = "holder",
                               .takes = Takes::Text,
                               .value = "H",
-                              .help = "who holds it; default: $REEVE_HOLDER"};
+                              .help = "who holds it, as acquire said",
+                              .required = true};
 constexpr std::array<Option, 2> release_options{{owner_option, token_option}};
 constexpr std::array<Option, 2> heartbeat_options{{owner_option, required(token_option)}};
 constexpr std::array<Option, 1> check_options{{required(token_option)}};

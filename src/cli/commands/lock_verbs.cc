@@ -3,6 +3,7 @@
 #include "cli/held_run.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -48,7 +49,8 @@ Failure not_obtained(Failure failure, const std::vector<std::string>& names) {
   }
   if (failure.code == "LOCKED" && failure.message.find("`reeve") == std::string::npos) {
     const std::string& name = failure.details["name"].text();
-    failure.message += fmt::format("; `reeve why {}` tells more", name.empty() ? names[0] : name);
+    failure.message += fmt::format("; `reeve why {}` tells more",
+                                   codec::shell_word(name.empty() ? names[0] : name));
   }
   return failure;
 }
@@ -68,17 +70,10 @@ Json names_of(const Parsed& parsed) {
   return names;
 }
 
-// Null: nobody said.
-Json holder_said(const Parsed& parsed) {
-  if (parsed.has("holder")) return text_of(parsed, "holder");
-  const auto said = environment("REEVE_HOLDER");
-  return said ? Json(*said) : Json();
-}
-
 Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"names", names_of(parsed)},
                   {"holder", holder},
-                  {"timeout_ms", milliseconds_of(parsed, "timeout")},
+                  {"timeout_ms", lease_timeout_of(parsed)},
                   {"max_hold_ms", milliseconds_of(parsed, "max-hold")},
                   {"wait_ms", wait_of(parsed)}});
 }
@@ -116,12 +111,10 @@ int acquire(Context& context, const Parsed& parsed) {
 }
 
 int release(Context& context, const Parsed& parsed) {
-  const Json holder = holder_said(parsed);
-  if (holder.is_null()) return context.misuse("lock release wants --holder H (or $REEVE_HOLDER)");
-  const Answer answer = context.client().change(
-      "lock.release",
-      json_of(
-          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
+  const Answer answer = context.client().change("lock.release",
+                                                json_of({{"name", parsed.words[0]},
+                                                         {"holder", text_of(parsed, "holder")},
+                                                         {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   const bool was_free = (*answer)["outcome"].text() == "already_free";
@@ -133,12 +126,10 @@ int release(Context& context, const Parsed& parsed) {
 }
 
 int heartbeat(Context& context, const Parsed& parsed) {
-  const Json holder = holder_said(parsed);
-  if (holder.is_null()) return context.misuse("lock heartbeat wants --holder H (or $REEVE_HOLDER)");
-  const Answer answer = context.client().change(
-      "lock.heartbeat",
-      json_of(
-          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
+  const Answer answer = context.client().change("lock.heartbeat",
+                                                json_of({{"name", parsed.words[0]},
+                                                         {"holder", text_of(parsed, "holder")},
+                                                         {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   if (!context.quiet()) {
@@ -277,7 +268,8 @@ int is_stale(Context& context, const Parsed& parsed) {
 }
 
 int run(Context& context, const Parsed& parsed) {
-  Result<Child> child = Child::prepare({.words = parsed.tail});
+  Result<Child> child =
+      Child::prepare({.words = parsed.tail, .home = context.client().where().home.path});
   if (!child) return context.fail(Failure{"LEASE_LOST", child.error().message});
   Held held{.kind = "lock", .things = {}, .holder = fresh_holder("run")};
   if (const auto timeout = parsed.duration("timeout")) held.timeout = timeout->count();

@@ -131,7 +131,8 @@ constexpr std::array<Option, 4> work_options{
       .value = "N",
       .help = "so many at once; default: 1"},
      {.name = "once", .help = "one item and no more; exit 1 if it failed"},
-     {.name = "drain", .help = "until the queue is empty; exit 1 if one failed"}}};
+     {.name = "drain",
+      .help = "until nothing can be taken (what is delayed stays); exit 1 if one failed"}}};
 
 constexpr std::array<Example, 1> create_examples{
     {{"reeve queue create mail --max-attempts 5 --dead-letter mail-dead",
@@ -173,7 +174,7 @@ constexpr std::array<Example, 1> purge_examples{
 constexpr std::array<Example, 2> work_examples{
     {{"reeve queue work images --exec 'convert \"$(cat)\" out.png' --concurrency 4",
       "four at once"},
-     {"reeve queue work mail --exec ./send --drain", "until nothing is left"}}};
+     {"reeve queue work mail --exec ./send --drain", "until nothing can be taken"}}};
 
 constexpr std::array<Command, 18> commands{{
     {.name = "queue create",

@@ -105,7 +105,8 @@ class Workshop {
       ::fcntl(slot.errors, F_SETFL, O_NONBLOCK);
       const Child::Plan plan{.words = {"/bin/sh", "-c", std::string(*parsed_.text("exec"))},
                              .in = slot.data,
-                             .err = ends[1]};
+                             .err = ends[1],
+                             .home = client_.where().home.path};
       Result<Child> child = Child::prepare(plan);
       ::close(ends[1]);
       if (!child) return broken(child.error().message);
@@ -246,6 +247,11 @@ class Workshop {
       if (!slot.child) continue;
       while (const auto news = slot.child->next_news()) {
         if (news->stopped) continue;
+        // Its keeper was killed: the item is settled when its command is dead as well.
+        if (news->orphaned) {
+          slot.child->stand_in();
+          kill_group(slot.child->pid(), slot.child->ours());
+        }
         ended(slot, news->code);
         break;
       }

@@ -3,6 +3,7 @@
 #include "cli/held_run.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -32,6 +33,11 @@ constexpr Option timeout_option{.name = "timeout",
                                 .takes = Takes::Duration,
                                 .value = "D",
                                 .help = "how long it stays without a heartbeat; default: 60s"};
+constexpr Option acquire_timeout_option{
+    .name = "timeout",
+    .takes = Takes::Duration,
+    .value = "D",
+    .help = "how long it stays without a heartbeat; default: 60s, with --pid no limit"};
 constexpr Option wait_option{.name = "wait",
                              .takes = Takes::MaybeDuration,
                              .value = "D",
@@ -75,10 +81,11 @@ Failure not_obtained(Failure failure, const std::string& name) {
     failure.details.set("name", name).set("waited", true);
   }
   if (failure.code == "FULL" && failure.message.find("`reeve") == std::string::npos) {
-    failure.message += fmt::format("; `reeve why {}` tells more", name);
+    failure.message += fmt::format("; `reeve why {}` tells more", codec::shell_word(name));
   }
   if (failure.code == "NOT_FOUND" && failure.message.find("`reeve") == std::string::npos) {
-    failure.message += fmt::format("; make it with `reeve sem create {} --capacity N`", name);
+    failure.message +=
+        fmt::format("; make it with `reeve sem create {} --capacity N`", codec::shell_word(name));
   }
   return failure;
 }
@@ -87,7 +94,7 @@ Json acquire_params(const Parsed& parsed, const std::string& holder) {
   return json_of({{"name", parsed.words[0]},
                   {"holder", holder},
                   {"weight", number_of(parsed, "weight")},
-                  {"timeout_ms", milliseconds_of(parsed, "timeout")},
+                  {"timeout_ms", lease_timeout_of(parsed)},
                   {"wait_ms", wait_of(parsed)}});
 }
 
@@ -259,7 +266,8 @@ int remove(Context& context, const Parsed& parsed) {
 }
 
 int run(Context& context, const Parsed& parsed) {
-  Result<Child> child = Child::prepare({.words = parsed.tail});
+  Result<Child> child =
+      Child::prepare({.words = parsed.tail, .home = context.client().where().home.path});
   if (!child) return context.fail(Failure{"LEASE_LOST", child.error().message});
   Held held{.kind = "sem", .things = {}, .holder = fresh_holder("run")};
   if (const auto timeout = parsed.duration("timeout")) held.timeout = timeout->count();
@@ -284,12 +292,13 @@ constexpr std::array<Option, 1> create_options{{{.name = "capacity",
 constexpr std::array<Option, 6> acquire_options{
     {weight_option,
      holder_option,
-     timeout_option,
+     acquire_timeout_option,
      wait_option,
      {.name = "pid",
       .takes = Takes::Number,
       .value = "P",
-      .help = "a process that lives as long as the lease; in a script: --pid $$"},
+      .help = "a process that keeps it for as long as it lives, without heartbeats; with "
+              "--timeout it must send them, or it is ended; in a script: --pid $$"},
      label_option}};
 constexpr std::array<Option, 2> release_options{{required(holder_option), token_option}};
 constexpr std::array<Option, 2> heartbeat_options{

@@ -118,10 +118,16 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
 
 int watch(Context& context) {
   const Signals signals{SIGINT, SIGTERM, SIGWINCH};
-  for (;;) {
+  for (bool began = false;; began = true) {
     const auto seen = take_snapshot(context.client());
-    if (!seen) return context.fail(seen.error());
-    if (context.json()) {
+    // Who watches does not start again what somebody stopped.
+    const bool is_stopped = began && !seen && seen.error().code == "UNAVAILABLE";
+    if (!seen && !is_stopped) return context.fail(seen.error());
+    context.client().only_look();
+    if (is_stopped) {
+      if (Output::out_is_terminal()) context.output.out("\x1b[H\x1b[2J");
+      if (!context.json()) context.output.line("no daemon is running");
+    } else if (context.json()) {
       context.output.line(seen->status.write());
     } else if (Output::out_is_terminal()) {
       context.output.out("\x1b[H\x1b[2J" + screen(context.output, *seen, Output::out_width()));

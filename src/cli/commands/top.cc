@@ -113,6 +113,7 @@ class Top {
     auto seen = take_snapshot(client_);
     if (!seen) return context_.fail(seen.error());
     snapshot_ = std::move(*seen);
+    client_.only_look();
     const auto recent = client_.ask("events.list", json_of({{"limit", 20}}));
     if (recent) {
       for (const Json& event : (*recent)["events"].items()) keep(event);
@@ -138,7 +139,8 @@ class Top {
         if (others[1].revents != 0) over = over || pressed_quit();
         if (steady_now() >= due) {
           auto next = take_snapshot(client_);
-          if (!next) failure = next.error();
+          // Somebody stopped the daemon: what was seen last stays, until there is one again.
+          if (!next && next.error().code != "UNAVAILABLE") failure = next.error();
           if (next) snapshot_ = std::move(*next);
           reckon();
           due = steady_now() + look_every;

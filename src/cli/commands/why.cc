@@ -35,7 +35,8 @@ void tell(Context& context, const Json& why) {
       output.line(fmt::format(
           "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
     }
-    indent += "  ";
+    // What a queue waits for is side by side; else each waits for the next.
+    if (kind != "queue") indent += "  ";
   }
   const auto& line = why["line"].items();
   if (!line.empty()) output.line("in line");
@@ -79,7 +80,8 @@ int why_command(Context& context, const Parsed& parsed) {
 }
 
 int show_command(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().ask("state.show", json_of({{"id", parsed.words[0]}}));
+  const Answer answer = context.client().ask(
+      "state.show", json_of({{"id", parsed.words[0]}, {"kind", text_of(parsed, "kind")}}));
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
   for (const auto& [name, value] : answer->members()) {
