@@ -164,8 +164,8 @@ class Engine {
   struct Pending {
     Sequence after = 0;  // leaves when this is durable
     Ticket ticket = {};
-    std::optional<Said> said = {};          // none: it came after the end
-    std::vector<EffectId> ended = {};       // left the outbox: makes room for the next effects
+    std::optional<Said> said = {};     // none: it came after the end
+    std::vector<EffectId> ended = {};  // left the outbox: makes room for the next effects
     // Of a query, or without a ticket of a checkpoint. Apart, because it is large and few have one.
     std::unique_ptr<Snapshot> snapshot = {};
   };
