@@ -215,9 +215,7 @@ TEST_F(RunnerTest, ARunThatOutlivesTheDaemonIsAdopted) {
   EXPECT_EQ(outcome.values, (Variables{{"x", "1"}}));
 }
 
-// Known to fail now and then: a hold that comes late can lock a file that is unlinked already, and
-// is taken for one that was killed.
-TEST_F(RunnerTest, DISABLED_OneThatHasOnlyJustBegunIsAdoptedOrNeverBegins) {
+TEST_F(RunnerTest, OneThatHasOnlyJustBegunIsAdoptedOrNeverBegins) {
   for (int i = 0; i < 20; ++i) {
     const EffectId effect = begin(shell("echo x >> count").effect.what);
     restart();
