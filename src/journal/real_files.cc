@@ -115,9 +115,13 @@ class RealFile final : public File {
     return {};
   }
 
+  // Asks for nothing else: a file whose times somebody has asked for gets new ones with its next
+  // write (Linux 6.13), and a synced write then writes the inode, too: half as slow again.
   Result<bool> has_name() override {
-    struct stat status{};
-    if (::fstat(descriptor_, &status) == 0) return status.st_nlink > 0;
+    struct statx status{};
+    if (::statx(descriptor_, "", AT_EMPTY_PATH, STATX_NLINK, &status) == 0) {
+      return status.stx_nlink > 0;
+    }
     return failed(errno, fmt::format("cannot ask whether {} is there", path_));
   }
 
