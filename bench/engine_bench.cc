@@ -254,7 +254,7 @@ Bytes noise() {
 }
 
 void commit(House& house, journal::Journal& journal) {
-  if (std::optional<engine::Batch> batch = house.engine.take_batch()) {
+  while (std::optional<engine::Batch> batch = house.engine.take_batch()) {
     house.engine.committed(must(journal.commit(batch->entries())));
   }
   house.engine.deliver();
