@@ -45,6 +45,11 @@ __attribute__((target("sse4.2"))) std::uint32_t crc32c_sse42(std::string_view by
   std::size_t left = bytes.size();
   for (; left >= 8; left -= 8, at += 8) crc = _mm_crc32_u64(crc, load<std::uint64_t>(at));
   auto short_crc = static_cast<std::uint32_t>(crc);
+  if (left >= 4) {
+    short_crc = _mm_crc32_u32(short_crc, load<std::uint32_t>(at));
+    left -= 4;
+    at += 4;
+  }
   for (; left > 0; --left, ++at) short_crc = _mm_crc32_u8(short_crc, load<std::uint8_t>(at));
   return ~short_crc;
 }

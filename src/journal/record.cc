@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 
 namespace reeve::journal {
@@ -29,15 +30,31 @@ constexpr std::size_t at_header_crc = 44;
 
 constexpr std::uint8_t flag_last_of_group = 1;
 
-// Of the place and the header up to its own checksum; the record's goes on from there.
+// Of the place and the header up to its own checksum; the record's goes on from there. Whole words
+// are gathered first: what was stored a moment ago in smaller pieces is slow to load.
 std::uint32_t header_crc(std::string_view record, const Place& place) {
-  std::array<char, 32> where;
-  std::ranges::copy(place.journal.bytes, where.begin());
-  store(where.data() + 16, place.segment);
-  store(where.data() + 24, place.offset);
-  std::uint32_t crc = crc32c({where.data(), where.size()});
-  crc = crc32c(record.substr(at_length, 4), crc);
-  return crc32c(record.substr(at_sequence, at_header_crc - at_sequence), crc);
+  const char* const data = record.data();
+  const auto sequence = load<std::uint64_t>(data + at_sequence);
+  const auto group = load<std::uint64_t>(data + at_group);
+  const auto engine = load<std::uint64_t>(data + at_engine);
+  const auto wall = load<std::uint64_t>(data + at_wall);
+  std::array<char, 72> bytes;
+  std::memcpy(bytes.data(), place.journal.bytes.data(), 16);
+  store(bytes.data() + 16, place.segment);
+  store(bytes.data() + 24, place.offset);
+  store(bytes.data() + 32, load<std::uint32_t>(data + at_length) | sequence << 32U);
+  store(bytes.data() + 40, sequence >> 32U | group << 32U);
+  store(bytes.data() + 48, group >> 32U | engine << 32U);
+  store(bytes.data() + 56, engine >> 32U | wall << 32U);
+  store(bytes.data() + 64, wall >> 32U | std::uint64_t{load<std::uint32_t>(data + at_type)} << 32U);
+  return crc32c({bytes.data(), bytes.size()});
+}
+
+// Of all that follows the header's checksum, and of that.
+std::uint32_t whole_crc(std::string_view record, std::uint32_t header) {
+  const std::uint32_t crc =
+      crc32c(record.substr(at_header_crc, record_header_size - at_header_crc), header);
+  return crc32c(record.substr(record_header_size), crc);
 }
 
 Record header_of(std::string_view bytes) {
@@ -83,9 +100,9 @@ void encode(const Record& record, const Place& place, char* out) {
   store(out + at_group, record.group);
   store(out + at_engine, record.entry.stamp.now.time_since_epoch().count());
   store(out + at_wall, record.entry.stamp.wall.time_since_epoch().count());
-  store(out + at_type, static_cast<std::uint8_t>(record.entry.type));
-  store(out + at_flags, record.last_of_group ? flag_last_of_group : std::uint8_t{0});
-  store(out + at_zero, std::uint16_t{0});
+  // The type, the flags and two bytes of zero, as one word.
+  const std::uint32_t flags = record.last_of_group ? flag_last_of_group : 0U;
+  store(out + at_type, static_cast<std::uint8_t>(record.entry.type) | flags << 8U);
 
   char* const padding = std::ranges::copy(payload, out + record_header_size).out;
   char* const trailer = out + size - record_trailer_size;
@@ -95,7 +112,7 @@ void encode(const Record& record, const Place& place, char* out) {
   const std::string_view whole(out, size);
   const std::uint32_t crc = header_crc(whole, place);
   store(out + at_header_crc, crc);
-  store(out + at_crc, crc32c(whole.substr(at_header_crc), crc));
+  store(out + at_crc, whole_crc(whole, crc));
 }
 
 std::optional<Record> decode_header(std::string_view bytes, const Place& place) {
@@ -122,7 +139,7 @@ AtPlace decode(std::string_view bytes, const Place& place) {
   const std::size_t size = encoded_size(length);
   if (size > bytes.size()) return Bad{"a record is longer than the rest of the file"};
   const std::string_view whole = bytes.substr(0, size);
-  if (load<std::uint32_t>(bytes.data() + at_crc) != crc32c(whole.substr(at_header_crc), crc) &&
+  if (load<std::uint32_t>(bytes.data() + at_crc) != whole_crc(whole, crc) &&
       !planted(Bug::NoChecksum)) {
     return Bad{"the checksum of a record is wrong"};
   }
