@@ -347,12 +347,13 @@ class Top {
       lines.insert(lines.end(), events.begin(), events.end());
     }
     lines.resize(std::min(lines.size(), size.rows));
+    // What was there goes before each line: behind one as wide as the screen it would take its last
+    // letter along.
     std::string frame = "\x1b[H";
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      frame += lines[i] + "\x1b[K";
-      if (i + 1 < lines.size()) frame += "\r\n";
+      const bool last = i + 1 == lines.size();
+      frame += (last ? "\x1b[J" : "\x1b[K") + lines[i] + (last ? "" : "\r\n");
     }
-    frame += "\x1b[J";
     context_.output.out(frame);
     context_.output.flush();
   }
