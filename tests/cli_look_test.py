@@ -109,7 +109,104 @@ class Waiting(Home):
         self.assertIn("reeve why builds", said.replace("\r\n       ", " "))
 
 
+    def test_a_long_name_gives_way_to_how_long_and_which_place(self):
+        holder = "someone-with-a-rather-long-name-of-forty-letters"
+        self.reeve("lock", "acquire", "deploy", "--holder", holder, "--timeout", "1h")
+        self.start("lock", "acquire", "deploy", "--holder", "bo", "--wait")
+        self.until(lambda: self.waiting_for("deploy") == 1)
+        time.sleep(1.1)
+        terminal = Terminal(self, "lock", "acquire", "deploy", "--holder", "cleo", "--wait", "5m")
+        seen = r"deploy is held by someone-\S*… for \d+s; 1 before you \["
+        self.assertTrue(terminal.until(lambda text: re.search(seen, text)), terminal.seen)
+        for line in re.split("\r", ESCAPES.sub("", terminal.seen)):
+            self.assertLessEqual(len(line), 80)
+        terminal.type("\x03")
+        terminal.end()
+
+
+class Fits(Home):
+    """What is looked at every day fits the terminal, and breaks between words."""
+
+    def lines(self, *words, columns=80, rows=24):
+        terminal = Terminal(self, *words, columns=columns, rows=rows)
+        terminal.end()
+        return ESCAPES.sub("", terminal.seen).replace("\r", "").rstrip("\n").split("\n")
+
+    def test_every_table_and_sentence_fits(self):
+        self.assertLessEqual(max(map(len, self.lines())), 80)
+        holder = "a-holder-whose-name-is-rather-long"
+        for name in ("deploy", "a-lock-with-a-very-long-name-that-nobody-would-type-twice"):
+            self.reeve("lock", "acquire", name, "--holder", holder, "--timeout", "1h")
+        self.reeve("sem", "create", "builds", "--capacity", "4")
+        self.reeve("sem", "acquire", "builds", "--holder", holder, "--timeout", "1h")
+        self.reeve("sem", "acquire", "builds", "--holder", "other-" + holder, "--timeout", "1h")
+        self.start("lock", "acquire", "deploy", "--holder", "bo", "--wait")
+        self.until(lambda: self.waiting_for("deploy") == 1)
+        self.reeve("queue", "push", "mail", "x")
+        self.reeve("queue", "push", "mail-of-the-week", "x")
+        self.reeve("queue", "pause", "mail-of-the-week", "--for", "1h")
+        tables = (["lock", "list"], ["sem", "list"], ["queue", "stats"], ["status"])
+        for words in (
+            *tables, ["lock", "list", "--time", "iso"], ["lock", "show", "deploy"],
+            ["sem", "show", "builds"], ["queue", "stats", "mail"], ["queue", "list", "mail"],
+            ["queue", "create", "more"], ["why", "deploy"], ["why", "builds"], ["events"], [],
+        ):
+            for columns in (80, 40) if words in tables else (80,):
+                for line in self.lines(*words, columns=columns):
+                    self.assertLessEqual(len(line), columns, (words, line))
+
+    def test_why_of_a_semaphore_has_its_holders_side_by_side(self):
+        self.reeve("sem", "create", "builds", "--capacity", "2")
+        for holder in ("ana", "bo"):
+            self.reeve("sem", "acquire", "builds", "--holder", holder)
+        indents = {len(line) - len(line.lstrip()) for line in self.out("why", "builds").split("\n") if "held by" in line}
+        self.assertEqual(indents, {2})
+
+    def test_why_of_a_free_lock_tells_for_whom_it_is_kept(self):
+        self.reeve("lock", "acquire", "a", "--holder", "x")
+        self.start("lock", "acquire", "a", "c", "--holder", "multi", "--wait")
+        self.until(lambda: self.waiting_for("c") == 1)
+        told = self.out("why", "c")
+        self.assertIn("kept for multi", told)
+        self.assertIn("lock a held by x", told)
+        self.assertNotIn("nothing is in the way", told)
+
+    def test_show_keeps_names_and_values_apart(self):
+        self.reeve("queue", "push", "mail", "x")
+        self.assertRegex(self.out("show", "mail"), r"oldest_pending_age_ms +\d")
+
+    def test_status_that_is_watched_is_no_higher_than_the_screen(self):
+        for n in range(30):
+            self.reeve("lock", "acquire", f"l{n}", "--holder", "x", "--timeout", "50ms")
+        self.until(lambda: self.data("lock", "show", "l29")["state"] == "stale")
+        terminal = Terminal(self, "status", "-w", rows=24, columns=80)
+        self.assertTrue(terminal.until(lambda seen: "shows all" in seen), terminal.seen)
+        screen = terminal.seen.split("\x1b[2J")[1]
+        self.assertLess(screen.split("shows all")[0].count("\n"), 24)
+        terminal.type("\x03")
+        terminal.end()
+
+
 class Said(Home):
+    def test_who_wants_to_run_something_is_told_how(self):
+        self.reeve("lock", "acquire", "main", "--holder", "ana")
+        self.assertIn("`reeve lock run main --wait -- COMMAND`", self.reeve("lock", "run", "main", "--", "true", code=6).stderr)
+        self.reeve("sem", "create", "s", "--capacity", "1")
+        self.reeve("sem", "acquire", "s", "--holder", "ana")
+        self.assertIn("`reeve sem run s --wait -- COMMAND`", self.reeve("sem", "run", "s", "--", "true", code=6).stderr)
+
+    def test_what_would_be_over_at_once_is_refused(self):
+        for words in (
+            ["lock", "acquire", "x", "--timeout", "0"], ["lock", "acquire", "x", "--max-hold", "0"],
+            ["queue", "create", "q", "--visibility", "0s"], ["queue", "create", "q", "--backoff", "5s..1s"],
+        ):
+            self.reeve(*words, code=2)
+
+    def test_a_failed_item_is_not_told_as_tried_after_the_time_it_took(self):
+        self.reeve("queue", "push", "b", "1")
+        told = self.reeve("queue", "work", "b", "--exec", "exit 3", "--once", code=1).stderr
+        self.assertRegex(told, r"failed after \S+ \(exit 3\); it is tried again")
+
     def test_events_are_the_same_whether_remembered_or_new(self):
         self.reeve("emit", "ci:red")
         follower = self.start("events", "-f", "--json", "--match", "ci:*")

@@ -91,10 +91,8 @@ class Words(Home):
         self.assertEqual(offered("lock", "show", "de"), ["deploy"])
         self.assertEqual(offered("why", "de"), ["deploy"])
         self.assertEqual(offered("lock", "run", "deploy", "--", "ma"), [""])
-        for shell, check in (("bash", "bash -n"), ("zsh", None), ("fish", None)):
-            script = self.out("completion", shell)
-            if check:
-                subprocess.run(check.split(), input=script, text=True, check=True)
+        for shell in filter(shutil.which, ("bash", "zsh", "fish")):
+            subprocess.run([shell, "-n"], input=self.out("completion", shell), text=True, check=True)
         self.reeve("completion", "tcsh", code=2)
         script = (
             'PATH=$(dirname "$REEVE"):$PATH; source <(reeve completion bash);'
@@ -105,6 +103,18 @@ class Words(Home):
             capture_output=True, text=True, check=True,
         )
         self.assertEqual(shown.stdout.strip(), "deploy")
+
+    @unittest.skipUnless(shutil.which("fish"), "fish is not installed")
+    def test_fish_completes_names_and_where_there_are_none_files(self):
+        self.reeve("lock", "acquire", "deploy")
+        open(os.path.join(self.work, "a-file"), "w").close()
+        for line, offered in (("reeve lock show de", "deploy"), ("reeve backup a-f", "a-file"), ("reeve lock rel", "release")):
+            script = f'set -x PATH (dirname $REEVE) $PATH; reeve completion fish | source; complete -C "{line}"'
+            shown = subprocess.run(
+                ["fish", "--no-config", "-c", script], env={**self.env, "REEVE": REEVE}, cwd=self.work,
+                capture_output=True, text=True, check=True,
+            )
+            self.assertIn(offered, shown.stdout.split(), shown.stderr)
 
 
 class Locks(Home):

@@ -43,12 +43,20 @@ void Asking::common() {
   key_ = params.text("key").value_or(std::string_view());
   if (key_.size() > reeve::limits::name_bytes) params.refuse("key", "has more than 200 bytes");
   const std::optional<std::string_view> name = params.text("project");
-  if (!name) return;
+  if (!name) {
+    unknown_project_ = rpc_.lost_project_;
+    return;
+  }
   if (const ProjectNo* known = state().projects.by_name.find(std::string(*name))) {
     project_ = *known;
   } else {
     unknown_project_ = *name;
   }
+}
+
+void Asking::begin_hello() {
+  if (!params.text("project")) unknown_project_ = {};
+  rpc_.lost_project_ = std::string(unknown_project_);
 }
 
 // ── Holders ──

@@ -131,8 +131,8 @@ void acquire(Asking& ask) {
   command.names = ask.need_names<LockName>("names");
   if (command.names.size() == 1) ask.kept.name = command.names.front().name;
   command.holder = ask.maybe_holder();
-  command.timeout = ask.params.duration("timeout_ms");
-  command.max_hold = ask.params.duration("max_hold_ms");
+  command.timeout = ask.params.some_duration("timeout_ms");
+  command.max_hold = ask.params.some_duration("max_hold_ms");
   command.wait = ask.wait();
   command.meta = ask.meta();
   ask.submit("lock", std::move(command), tell_acquired);

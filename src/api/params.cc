@@ -129,6 +129,11 @@ std::optional<Duration> Params::duration(std::string_view name) {
   return found ? std::optional(Duration{*found}) : std::nullopt;
 }
 
+std::optional<Duration> Params::some_duration(std::string_view name) {
+  const std::optional<std::int64_t> found = integer(name, 1);
+  return found ? std::optional(Duration{*found}) : std::nullopt;
+}
+
 bool Params::finish() {
   for (std::size_t i = 0; is_good() && i < count_; ++i) {
     const Field& field = fields_[i];

@@ -57,6 +57,8 @@ class Params {
                             std::int64_t least = 0,
                             std::int64_t most = std::numeric_limits<std::int64_t>::max());
   std::optional<Duration> duration(std::string_view name);
+  // At least a millisecond: what would be over at once is nobody's wish.
+  std::optional<Duration> some_duration(std::string_view name);
 
   // An array: `each(raw, index)` for its elements, until there is a problem. False: absent.
   template <class Each>

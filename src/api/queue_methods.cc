@@ -323,9 +323,14 @@ void create(Asking& ask) {
     const std::optional<std::int64_t> found = params.integer(field, 0, most_32);
     if (found) to = static_cast<std::uint32_t>(*found);
   };
-  read("visibility_ms", config.visibility_timeout);
+  if (const auto visible = params.some_duration("visibility_ms")) {
+    config.visibility_timeout = *visible;
+  }
   read("backoff_first_ms", config.backoff_first);
   read("backoff_max_ms", config.backoff_max);
+  if (config.backoff_max < config.backoff_first) {
+    params.refuse("backoff_max_ms", "must not be less than backoff_first_ms");
+  }
   read("keep_completed_ms", config.keep_completed_for);
   read_count("max_attempts", config.max_attempts);
   read_count("keep_completed", config.keep_completed);

@@ -96,6 +96,8 @@ class Rpc final : public Connection {
 
   Desk& desk_;
   ProjectNo project_ = default_project;
+  // What a hello asked for in vain: nobody knows whose requests follow it, so they are refused.
+  std::string lost_project_;
   std::string input_;   // the beginning of a line
   bool ended_ = false;  // no more input
   std::vector<Open> open_;
@@ -179,6 +181,8 @@ class Asking {
   SessionId session() const { return rpc_.session(); }
   std::string_view id() const { return id_; }
 
+  // A hello is no request in a project; one that is refused takes the connection's away.
+  void begin_hello();
   // Of the connection: the project of all requests to come.
   void use_project(ProjectNo project) { rpc_.project_ = project; }
   bool cancel(std::string_view id) { return rpc_.cancel(id, now_); }

@@ -42,6 +42,23 @@ TEST_F(RpcTest, BytesMayComeInAnyPieces) {
   EXPECT_EQ(counter.connection(ana).buffered(), 0U);
 }
 
+TEST_F(RpcTest, BehindAHelloThatWasRefusedNothingIsDoneInAnotherProject) {
+  counter.send(ana,
+               R"({"id":1,"method":"session.hello","params":{"project":"nope"}})"
+               "\n"
+               R"({"id":2,"method":"lock.acquire","params":{"names":["leak"],"holder":"ana"}})");
+  const std::vector<std::string> refused = counter.read(ana);
+  ASSERT_EQ(refused.size(), 2U);
+  EXPECT_TRUE(has(refused[0], {R"("id":1)", "NOT_FOUND"}));
+  EXPECT_TRUE(has(refused[1], {R"("id":2)", "NOT_FOUND", "nope"}));
+  counter.send(ana,
+               R"({"id":3,"method":"session.hello"})"
+               "\n"
+               R"({"id":4,"method":"lock.acquire","params":{"names":["leak"],"holder":"ana"}})");
+  counter.settle();
+  EXPECT_TRUE(has(counter.read(ana).back(), {R"("id":4)", "acquired"}));
+}
+
 TEST_F(RpcTest, EmptyLinesAreNothing) {
   counter.connection(ana).receive("\n\r\n  \n", counter.stamp);
   EXPECT_TRUE(counter.read(ana).empty());

@@ -142,8 +142,8 @@ void acquire(Asking& ask) {
   command.holder = ask.maybe_holder();
   command.weight =
       static_cast<std::uint32_t>(ask.params.integer("weight", 1, most_capacity).value_or(1));
-  command.timeout = ask.params.duration("timeout_ms");
-  command.max_hold = ask.params.duration("max_hold_ms");
+  command.timeout = ask.params.some_duration("timeout_ms");
+  command.max_hold = ask.params.some_duration("max_hold_ms");
   command.wait = ask.wait();
   command.meta = ask.meta();
   ask.submit_and_look("semaphore", std::move(command), tell_acquired);

@@ -41,6 +41,7 @@ void hello_from(Asking& ask, std::string_view path) {
 }
 
 void hello(Asking& ask) {
+  ask.begin_hello();
   if (const std::optional<std::string_view> path = ask.params.text("path")) {
     return hello_from(ask, *path);
   }

@@ -155,7 +155,9 @@ std::string not_allowed(const Tell& tell,
   }
   if (kind == "queue" && (state == "pending" || state == "purge it first")) {
     return fmt::format(
-        "{} still has items; try `reeve queue purge {}`", thing, codec::shell_word(kept.name));
+        "{} still has items; try `reeve queue purge {} --state pending`, and dead, and completed",
+        thing,
+        codec::shell_word(kept.name));
   }
   if (kind == "queue" && state == "takers") {
     return fmt::format("{}: somebody waits for its items, see `reeve why {}`",

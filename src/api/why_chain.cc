@@ -42,7 +42,8 @@ std::string_view words_for(custody::Cause cause) {
 void Chain::lock(const LockName& name) {
   const lock::Lock* found = state_.locks.locks.find(name);
   const lock::Tenure* tenure = found ? lock::tenure_of(*found) : nullptr;
-  if (!tenure || !is_first("lock", name.project, name.name)) return;
+  if (!is_first("lock", name.project, name.name)) return;
+  if (!tenure) return kept(name);
   std::string detail = match(
       found->state,
       [](const lock::Free&) { return std::string(); },
@@ -62,6 +63,20 @@ void Chain::lock(const LockName& name) {
       });
   entry("lock", tell_.name(name), &tenure->holder, tenure->lease.acquired_at, detail, tenure->meta);
   waits_of(tenure->holder);
+}
+
+// A free lock with a line is kept for the first in it, who waits for something else as well.
+void Chain::kept(const LockName& name) {
+  const auto first = state_.grants.lock_lines.lower_bound(grant::LockPlace{name, {}});
+  if (first == state_.grants.lock_lines.end() || first->name != name) return;
+  const grant::Waiter* waiter = state_.grants.waiters.find(first->waiter);
+  if (!waiter) return;
+  const Holder holder = waiter->request.holder;
+  fact("lock",
+       tell_.name(name),
+       waiter->since,
+       fmt::format("free, and kept for {}, who waits for more than that", holder.name));
+  waits_of(holder);
 }
 
 void Chain::semaphore(const SemaphoreName& name) {

@@ -33,6 +33,7 @@ class Chain {
   void fact(std::string_view kind, std::string_view name, Time since, std::string_view detail);
 
  private:
+  void kept(const LockName& name);
   bool is_first(std::string_view kind, ProjectNo project, const std::string& name);
   bool entry(std::string_view kind,
              std::string_view name,

@@ -108,7 +108,7 @@ bool stream(
 }  // namespace
 
 void ByteBuffer::grow(std::size_t count) {
-  const std::size_t larger = std::max({capacity_ * 2, size_ + count, std::size_t{1024}});
+  const std::size_t larger = std::max({capacity_ * 2, size_ + count, std::size_t{512}});
   auto moved = std::make_unique_for_overwrite<char[]>(larger);
   if (size_ > 0) std::memcpy(moved.get(), begin_.get(), size_);
   begin_ = std::move(moved);

@@ -147,6 +147,16 @@ int lost_with(Context& context, const std::string& reason) {
 
 }  // namespace
 
+Failure not_held(Failure failure, std::string_view kind) {
+  const std::string other = fmt::format("`reeve {} acquire ", kind);
+  const std::size_t at = failure.message.find(other);
+  const std::size_t end = failure.message.rfind(" --wait`");
+  if (at == std::string::npos || end == std::string::npos || end < at) return failure;
+  failure.message.replace(end, std::string_view(" --wait`").size(), " --wait -- COMMAND`");
+  failure.message.replace(at, other.size(), fmt::format("`reeve {} run ", kind));
+  return failure;
+}
+
 Json meta_of_run(const Child& child,
                  const std::vector<std::string>& words,
                  std::optional<std::string_view> label) {

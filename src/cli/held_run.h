@@ -29,6 +29,9 @@ struct Held {
 // `child` was prepared, and named in the request that gave what is held.
 int run_while_held(Context& context, Client& client, Child child, const Held& held);
 
+// What did not come, with advice for who wants to run something.
+Failure not_held(Failure failure, std::string_view kind);
+
 // `meta` of a request for such a lease: the process group, what is run, and inside which holder.
 Json meta_of_run(const Child& child,
                  const std::vector<std::string>& words,

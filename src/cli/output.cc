@@ -98,6 +98,12 @@ bool Output::err_is_terminal() {
 std::size_t Output::out_width() { return width_of(STDOUT_FILENO); }
 std::size_t Output::err_width() { return width_of(STDERR_FILENO); }
 
+std::size_t Output::out_height() {
+  winsize size{};
+  if (::isatty(STDOUT_FILENO) == 0 || ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_row;
+}
+
 std::string Output::styled(Style style, std::string_view text) const {
   return in_style(style, text, colored(look.color, out_is_terminal()));
 }
@@ -109,6 +115,15 @@ std::string Output::styled_err(Style style, std::string_view text) const {
 void Output::line(std::string_view text) {
   out_ += text;
   out_ += '\n';
+}
+
+void Output::sentence(std::string_view text, std::size_t indent) {
+  const std::size_t width = out_width();
+  const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
+  if (width <= 2 * indent + before) return line(text);
+  // The first line begins where it does, the others further right: none is wider than the screen.
+  const std::size_t room = width - std::max(before, indent);
+  line(std::string(text.substr(0, before)) + wrapped(text.substr(before), room, indent));
 }
 
 void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }
@@ -170,16 +185,51 @@ int Output::fail(const Failure& failure) {
   return code;
 }
 
+std::size_t Table::widest(std::size_t column) const {
+  std::size_t cells = display_width(columns_[column].heading);
+  for (const auto& row : rows_) {
+    if (column < row.size()) cells = std::max(cells, display_width(row[column].text));
+  }
+  return cells;
+}
+
+bool Table::says_nothing(std::size_t column) const {
+  return std::ranges::all_of(rows_, [&](const std::vector<Cell>& row) {
+    return column >= row.size() || row[column].text.empty() || row[column].text == "-" ||
+           row[column].text == "0";
+  });
+}
+
+// Where not even the shortest names make room enough columns are left out: those first that say
+// nothing, then from the right. What a line is about stays.
+std::vector<std::size_t> Table::shown(std::size_t width) const {
+  std::vector<std::size_t> all(columns_.size());
+  for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
+  if (width == 0) return all;
+  const auto least = [&] {
+    std::size_t sum = 2 * (all.size() - 1);
+    for (const std::size_t i : all) {
+      const std::size_t heading = display_width(columns_[i].heading);
+      sum += columns_[i].may_shrink ? std::min(widest(i), std::max<std::size_t>(heading, 8))
+                                    : widest(i);
+    }
+    return sum;
+  };
+  while (all.size() > 1 && least() > width) {
+    auto out =
+        std::find_if(all.rbegin(), all.rend() - 1, [&](std::size_t i) { return says_nothing(i); });
+    if (out == all.rend() - 1) out = all.rbegin();
+    all.erase(std::next(out).base());
+  }
+  return all;
+}
+
 // The widest of the columns that may shrink gives way, cell by cell, until the line fits; none
 // becomes narrower than its heading, or 8 cells.
-std::vector<std::size_t> Table::widths(std::size_t width) const {
+std::vector<std::size_t> Table::widths(const std::vector<std::size_t>& shown,
+                                       std::size_t width) const {
   std::vector<std::size_t> widths;
-  for (const Column& column : columns_) widths.push_back(display_width(column.heading));
-  for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < row.size() && i < widths.size(); ++i) {
-      widths[i] = std::max(widths[i], display_width(row[i].text));
-    }
-  }
+  for (const std::size_t column : shown) widths.push_back(widest(column));
   if (width == 0) return widths;
   const auto total = [&] {
     std::size_t sum = 2 * (widths.size() - 1);
@@ -189,32 +239,35 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
   // First what is left of a name stays readable; on a very small screen its heading has to do.
   for (const std::size_t readable : {std::size_t{8}, std::size_t{1}}) {
     while (total() > width) {
-      std::size_t widest = widths.size();
+      std::size_t most = widths.size();
       for (std::size_t i = 0; i < widths.size(); ++i) {
-        const std::size_t least = std::max(readable, display_width(columns_[i].heading));
-        if (!columns_[i].may_shrink || widths[i] <= least) continue;
-        if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+        const Column& column = columns_[shown[i]];
+        const std::size_t least = std::max(readable, display_width(column.heading));
+        if (!column.may_shrink || widths[i] <= least) continue;
+        if (most == widths.size() || widths[i] > widths[most]) most = i;
       }
-      if (widest == widths.size()) break;
-      --widths[widest];
+      if (most == widths.size()) break;
+      --widths[most];
     }
   }
   return widths;
 }
 
 std::string Table::write(std::size_t width, const Output& output) const {
-  const std::vector<std::size_t> cells = widths(width);
+  const std::vector<std::size_t> columns = shown(width);
+  const std::vector<std::size_t> cells = widths(columns, width);
   std::string text;
   const auto write_row = [&](const auto& cell_at) {
     std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Cell cell = cell_at(i);
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const Cell cell = cell_at(columns[i]);
       const std::string shown = fitted(cell.text, cells[i]);
       const std::size_t used = display_width(shown);
       const std::string padding(cells[i] > used ? cells[i] - used : 0, ' ');
       const std::string styled = output.styled(cell.style, shown);
       if (i > 0) line += "  ";
-      line += columns_[i].align == Align::Right ? padding + styled : styled + padding;
+      const bool right = columns_[columns[i]].align == Align::Right;
+      line += right ? padding + styled : styled + padding;
     }
     while (line.ends_with(' ')) line.pop_back();
     text += line;

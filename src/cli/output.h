@@ -50,6 +50,7 @@ class Output {
   // Cells of a line of stdout; 0: not a terminal, as long as it takes.
   static std::size_t out_width();
   static std::size_t err_width();
+  static std::size_t out_height();  // its lines
 
   // The text in its style, for stdout.
   std::string styled(Style style, std::string_view text) const;
@@ -57,6 +58,9 @@ class Output {
 
   void out(std::string_view text) { out_ += text; }
   void line(std::string_view text);
+  // The same, broken between words where a terminal would break it within one; what follows is
+  // indented.
+  void sentence(std::string_view text, std::size_t indent = 2);
   // At once.
   void err(std::string_view text) const;
   void note(std::string_view line) const;
@@ -110,7 +114,11 @@ class Table {
   std::string write(std::size_t width, const Output& output) const;
 
  private:
-  std::vector<std::size_t> widths(std::size_t width) const;
+  // Which columns are shown: all, as long as they fit.
+  std::vector<std::size_t> shown(std::size_t width) const;
+  std::vector<std::size_t> widths(const std::vector<std::size_t>& shown, std::size_t width) const;
+  std::size_t widest(std::size_t column) const;
+  bool says_nothing(std::size_t column) const;
 
   std::vector<Column> columns_;
   std::vector<std::vector<Cell>> rows_;

@@ -38,11 +38,24 @@ TEST(Table, OnATerminalTheWidestGivesWay) {
             "日本  1234\n");
 }
 
-TEST(Table, OnAVerySmallScreenAColumnIsAsNarrowAsItsHeading) {
+TEST(Table, OnASmallScreenANameStaysReadableAndThenColumnsAreLeftOutFromTheRight) {
   EXPECT_NE(table().write(20, plain()).find("a long …\n"), std::string::npos);
-  const std::string narrow = table().write(5, plain());
-  EXPECT_NE(narrow.find("a l…\n"), std::string::npos) << narrow;
-  EXPECT_NE(narrow.find("1234"), std::string::npos);
+  EXPECT_EQ(table().write(19, plain()),
+            "NAME     N\n"
+            "main     7\n"
+            "日本  1234\n");
+  EXPECT_EQ(table().write(5, plain()), "NAME\nmain\n日本\n");
+}
+
+TEST(Table, OnASmallScreenAColumnThatSaysNothingIsLeftOutFirst) {
+  Table table({{"NAME", Left, true}, {"WAITING", Right}, {"STATE"}});
+  table.add({"main", "0", "held"});
+  table.add({"other", "-", "free"});
+  EXPECT_EQ(table.write(14, plain()),
+            "NAME   STATE\n"
+            "main   held\n"
+            "other  free\n");
+  EXPECT_NE(table.write(21, plain()).find("WAITING"), std::string::npos);
 }
 
 TEST(Table, StylesTakeNoRoom) {

@@ -51,6 +51,28 @@ std::string holders_of(const Json& sem, std::int64_t now, bool at_length) {
   return text + (at_length ? fmt::format(" and {} more", others) : fmt::format(" (+{})", others));
 }
 
+// Takes so many cells away from the holder that is shown, then from the thing's own name: since
+// when, and the place in line, are what a waiting person looks for.
+Json with_shorter_names(Json thing, std::size_t cells) {
+  constexpr std::size_t readable = 8;
+  const auto shorten = [&](const std::string& text) {
+    const std::size_t width = display_width(text);
+    const std::size_t less = std::min(cells, width > readable ? width - readable : 0);
+    cells -= less;
+    return fitted(text, width - less);
+  };
+  if (thing.has("holder")) thing.set("holder", shorten(printable(thing["holder"].text())));
+  if (thing.has("holders") && !thing["holders"].items().empty()) {
+    Json::Array holders = thing["holders"].items();
+    const auto first = std::ranges::min_element(
+        holders, {}, [](const Json& holder) { return holder["acquired_at"].text(); });
+    first->set("holder", shorten(printable((*first)["holder"].text())));
+    thing.set("holders", Json(std::move(holders)));
+  }
+  if (cells > 0) thing.set("name", shorten(printable(thing["name"].text())));
+  return thing;
+}
+
 class View {
  public:
   View(Context& context, Client& client, const WaitFor& what)
@@ -141,6 +163,10 @@ class View {
     const std::size_t room = width - std::min(width, display_width(tail) + 3);
     std::string words = sentence(true);
     if (display_width(words) > room) words = sentence(false);
+    if (const std::size_t cells = display_width(words); cells > room) {
+      words = describe_wait(
+          what_.kind, with_shorter_names(thing_, cells - room), what_.holder, wall_now(), false);
+    }
     context_.output.err(fmt::format("\r\x1b[K{}{}", fitted(words, room), tail));
   }
 

@@ -37,7 +37,7 @@ constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 
 constexpr std::string_view no_room =
-    R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"there are too many connections already; try again later","data":{"code":"TOO_MUCH","details":{"limit":10000}}}})"
+    R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"there are too many connections already; try again later","data":{"code":"TOO_MUCH","details":{}}}})"
     "\n";
 
 struct Words {

@@ -87,8 +87,8 @@ function __reeve_complete
     set -l words (commandline -opc)
     reeve __complete -- $words[2..-1] "$plain" 2>/dev/null
 end
-complete -c reeve -f -a '(__reeve_complete)'
-complete -c reeve -n '__fish_seen_subcommand_from -- --exec' -F
+complete -c reeve -f -n 'count (__reeve_complete) >/dev/null' -a '(__reeve_complete)'
+complete -c reeve -F -n 'not count (__reeve_complete) >/dev/null'
 )";
 
 class Completer {

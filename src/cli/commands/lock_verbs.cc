@@ -276,7 +276,7 @@ int run(Context& context, const Parsed& parsed) {
   Json params = acquire_params(parsed, held.holder);
   params.set("meta", meta_of_run(*child, parsed.tail, parsed.text("label")));
   const auto answer = obtain(context, parsed, params);
-  if (!answer) return context.fail(answer.error());
+  if (!answer) return context.fail(not_held(answer.error(), "lock"));
   for (const std::string& name : parsed.words) {
     for (const Json& lock : (*answer)["locks"].items()) {
       if (lock["name"].text() == name) held.things.push_back({name, lock["token"].natural()});

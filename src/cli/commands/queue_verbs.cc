@@ -30,7 +30,7 @@ std::string brief(const Json& item) {
 int say(Context& context, const Answer& answer, const std::string& sentence) {
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  if (!context.quiet()) context.output.line(sentence);
+  if (!context.quiet()) context.output.sentence(sentence);
   return context.output.done();
 }
 
@@ -315,7 +315,7 @@ int stats(Context& context, const Parsed& parsed) {
   }
   output.out(table.write(Output::out_width(), output));
   if (!parsed.words.empty() && table.size() == 1) {
-    output.line(settings_of((*answer)["queues"].items()[0]));
+    output.sentence(settings_of((*answer)["queues"].items()[0]));
   }
   return output.done();
 }

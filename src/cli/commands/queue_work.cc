@@ -300,11 +300,11 @@ class Workshop {
     if (context_.quiet()) {
       context_.output.line(id);
     } else {
-      const std::string what = code == 0 ? "completed"
-                               : (*answer)["state"].text() == "dead"
-                                   ? fmt::format("failed for good (exit {})", code)
-                                   : fmt::format("failed (exit {}), will be tried again", code);
-      context_.output.note(fmt::format("{} {} after {}", id, what, took));
+      const bool dead = (*answer)["state"].text() == "dead";
+      const std::string ended = code == 0 ? "" : fmt::format(" (exit {})", code);
+      const std::string_view then = code == 0 ? "" : dead ? ", for good" : "; it is tried again";
+      context_.output.note(fmt::format(
+          "{} {} after {}{}{}", id, code == 0 ? "completed" : "failed", took, ended, then));
     }
     context_.output.flush();
   }

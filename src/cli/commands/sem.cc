@@ -54,15 +54,16 @@ void tell_semaphore(Context& context, const Json& sem) {
   output.line(fmt::format("semaphore {}", printable(sem["name"].text())));
   output.line(fmt::format("in use    {} of {}", sem["in_use"].number(), sem["capacity"].number()));
   for (const Json& holder : sem["holders"].items()) {
-    output.line(fmt::format("  {}  weight {}  token {}  since {}  expires {}{}",
-                            printable(holder["holder"].text()),
-                            holder["weight"].text(),
-                            holder["token"].text(),
-                            output.moment(holder["acquired_at"]),
-                            output.moment(holder["expires_at"]),
-                            holder["state"].text() == "held" || !holder.has("state")
-                                ? ""
-                                : fmt::format("  {}", holder["state"].text())));
+    output.sentence(fmt::format("  {}  weight {}  token {}  since {}  expires {}{}",
+                                printable(holder["holder"].text()),
+                                holder["weight"].text(),
+                                holder["token"].text(),
+                                output.moment(holder["acquired_at"]),
+                                output.moment(holder["expires_at"]),
+                                holder["state"].text() == "held" || !holder.has("state")
+                                    ? ""
+                                    : fmt::format("  {}", holder["state"].text())),
+                    6);
   }
   const auto& waiters = sem["waiters"].items();
   if (!waiters.empty()) output.line(fmt::format("waiting   {}", sem["waiting"].text()));
@@ -274,7 +275,7 @@ int run(Context& context, const Parsed& parsed) {
   Json params = acquire_params(parsed, held.holder);
   params.set("meta", meta_of_run(*child, parsed.tail, parsed.text("label")));
   const auto answer = obtain(context, parsed, params);
-  if (!answer) return context.fail(answer.error());
+  if (!answer) return context.fail(not_held(answer.error(), "sem"));
   held.things.push_back({parsed.words[0], (*answer)["token"].natural()});
   return run_while_held(context, context.client(), std::move(*child), held);
 }

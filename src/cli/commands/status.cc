@@ -116,6 +116,14 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
   return text;
 }
 
+// Of a screen that is higher than the terminal, what is on top: the rest would push it away.
+std::string first_lines(const std::string& text, std::size_t rows) {
+  if (rows < 3 || static_cast<std::size_t>(std::ranges::count(text, '\n')) < rows) return text;
+  std::size_t end = 0;
+  for (std::size_t row = 0; row + 2 < rows; ++row) end = text.find('\n', end) + 1;
+  return text.substr(0, end) + "… `reeve status` shows all\n";
+}
+
 int watch(Context& context) {
   const Signals signals{SIGINT, SIGTERM, SIGWINCH};
   for (bool began = false;; began = true) {
@@ -130,7 +138,8 @@ int watch(Context& context) {
     } else if (context.json()) {
       context.output.line(seen->status.write());
     } else if (Output::out_is_terminal()) {
-      context.output.out("\x1b[H\x1b[2J" + screen(context.output, *seen, Output::out_width()));
+      const std::string text = screen(context.output, *seen, Output::out_width());
+      context.output.out("\x1b[H\x1b[2J" + first_lines(text, Output::out_height()));
     } else {
       context.output.out(screen(context.output, *seen, 0) + "\n");
     }
@@ -205,11 +214,10 @@ int overview(Context& context) {
                             output.styled(Style::Dim, "in " + printable(seen->project))));
     output.out("\n" + screen(output, *seen, Output::out_width()));
   } else if (seen.error().code == "UNAVAILABLE") {
-    output.line(
-        fmt::format("{} {}, a durable local coordinator. No daemon is running; the first "
-                    "command starts one.",
-                    output.styled(Style::Bold, "reeve"),
-                    context.version()));
+    output.line(fmt::format("{} {}, a durable local coordinator",
+                            output.styled(Style::Bold, "reeve"),
+                            context.version()));
+    output.line("No daemon is running; the first command starts one.");
   } else {
     return context.fail(seen.error());
   }

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 namespace reeve::cli {
@@ -25,18 +26,22 @@ void tell(Context& context, const Json& why) {
                           output.styled(Style::Bold, name),
                           chain.empty() ? ": nothing is in the way" : ""));
   std::string indent = "  ";
-  for (const Json& link : chain) {
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Json& link = chain[i];
     std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
     if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
     if (link.has("since")) line += " " + since(output, link["since"]);
     if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
-    output.line(indent + line);
+    output.sentence(indent + line, indent.size() + 4);
     if (link.has("detail")) {
       output.line(fmt::format(
           "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
     }
-    // What a queue waits for is side by side; else each waits for the next.
-    if (kind != "queue") indent += "  ";
+    // What a queue waits for is side by side, and so are those who have one thing together; else
+    // each waits for the next.
+    const bool together = i + 1 < chain.size() && chain[i + 1]["kind"].text() == "sem" &&
+                          chain[i + 1]["name"].text() == link["name"].text();
+    if (kind != "queue" && !together) indent += "  ";
   }
   const auto& line = why["line"].items();
   if (!line.empty()) output.line("in line");
@@ -48,9 +53,11 @@ void tell(Context& context, const Json& why) {
   }
   const Json& next = why["next"];
   if (next.is_object()) {
-    output.line(fmt::format("next: {}{}",
-                            printable(next["what"].text()),
-                            next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""));
+    output.sentence(
+        fmt::format("next: {}{}",
+                    printable(next["what"].text()),
+                    next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""),
+        6);
   }
 }
 
@@ -84,13 +91,16 @@ int show_command(Context& context, const Parsed& parsed) {
       "state.show", json_of({{"id", parsed.words[0]}, {"kind", text_of(parsed, "kind")}}));
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
+  std::size_t widest = 0;
+  for (const auto& [name, value] : answer->members()) widest = std::max(widest, name.size());
   for (const auto& [name, value] : answer->members()) {
     if (name == "seq" || value.is_null()) continue;
     const bool moment = value.is_string() && parse_moment(value.text()).has_value();
     const bool tree = value.is_array() || value.is_object();
     if (value.is_array() && value.items().empty()) continue;
-    context.output.line(fmt::format("{:<16}{}",
+    context.output.line(fmt::format("{:<{}}{}",
                                     name,
+                                    widest + 2,
                                     moment                         ? context.output.moment(value)
                                     : tree || value.text().empty() ? printable(value.write())
                                                                    : printable(value.text())));
