@@ -96,6 +96,10 @@ void tell_not_found(Tell& tell,
     message += fmt::format("; try `reeve sem create {} --capacity N`", name);
   } else if (kind == "queue") {
     message += "; try `reeve queue stats`";
+  } else if (kind == "pipeline" && !name.starts_with("pipe-")) {
+    message += "; try `reeve runbook list`";
+  } else if (kind == "pipeline" || kind == "worker" || kind == "cron" || kind == "decision") {
+    message += fmt::format("; try `reeve {} list`", kind);
   } else if (kind == "project") {
     message += "; try `reeve project list`";
   }
@@ -156,7 +160,11 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
       tell.error(code::key_reused, "this key came with another request before; use a fresh one");
       return;
     case Why::NotAllowed:
-      tell.error(code::not_allowed, fmt::format("{}: not while it is {}", thing, subject))
+      // A machine that has more to say than a word says a sentence.
+      tell.error(code::not_allowed,
+                 subject.find(' ') == std::string::npos
+                     ? fmt::format("{}: not while it is {}", thing, subject)
+                     : subject)
           .field("name", tell.kept().name)
           .field("state", subject);
       return;

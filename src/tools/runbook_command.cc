@@ -1,9 +1,8 @@
 #include "tools/runbook_command.h"
 
-#include "runbook/load.h"
-#include "tools/bash_check.h"
 #include "tools/dry_run.h"
 #include "tools/json.h"
+#include "tools/open_runbooks.h"
 #include "tools/runbook_examples.h"
 
 #include <fmt/format.h>
@@ -73,47 +72,20 @@ struct Voice {
       err(fmt::format("reeve {}: {}; nothing was loaded", command, message));
       return exit_failed;
     }
-    std::string list;
-    for (const runbook::Mistake& mistake : mistakes) {
-      list += fmt::format(R"({}{{"file":{},"line":{},"column":{},"message":{}}})",
-                          list.empty() ? "" : ",",
-                          json(mistake.file),
-                          mistake.place.line,
-                          mistake.place.column,
-                          json(mistake.message));
-    }
-    return json_error(
-        exit_failed, "RUNBOOK_WRONG", message, fmt::format(R"({{"mistakes":[{}]}})", list));
+    return json_error(exit_failed,
+                      "RUNBOOK_WRONG",
+                      message,
+                      fmt::format(R"({{"mistakes":{}}})", mistakes_json(mistakes)));
   }
 };
 
-struct Opened {
-  std::vector<runbook::File> files;
-  runbook::Runbook runbook;
-};
-
-// Files are called as they lie below the project.
-std::expected<Opened, runbook::Mistakes> open(const RunbookPlace& place,
-                                              std::vector<std::string> paths) {
-  if (paths.empty()) paths = runbook::discover(place.root);
-  auto files = runbook::read_files(paths);
-  if (!files) return std::unexpected(files.error());
-  for (runbook::File& file : *files) {
-    const std::string below = place.root + "/";
-    if (file.name.starts_with(below)) file.name.erase(0, below.size());
-  }
-  auto runbook = runbook::load(*files, place.root, {bash_check, {}});
-  if (!runbook) return std::unexpected(runbook.error());
-  return Opened{*std::move(files), *std::move(runbook)};
-}
-
-std::string usage_of(const Opened& opened, const runbook::Name& name) {
+std::string usage_of(const OpenRunbooks& opened, const runbook::Name& name) {
   if (name.kind != "command") return "";
   return usage_of(opened.runbook.commands.at(name.name).arguments);
 }
 
 int check(const RunbookPlace& place, const std::vector<std::string>& paths, const Voice& voice) {
-  const auto opened = open(place, paths);
+  const auto opened = open_runbooks(place, paths);
   if (!opened) return voice.wrong(opened.error());
   const std::size_t files = opened->files.size();
   const std::size_t definitions = opened->runbook.defined.size();
@@ -140,7 +112,7 @@ int check(const RunbookPlace& place, const std::vector<std::string>& paths, cons
 }
 
 int list(const RunbookPlace& place, const Voice& voice) {
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   std::string rows;
   std::size_t width = 0;
@@ -171,7 +143,7 @@ int list(const RunbookPlace& place, const Voice& voice) {
 }
 
 // The lines from a definition's header up to the next one that is not its own.
-std::string written(const Opened& opened, const runbook::Name& name, const runbook::Where& where) {
+std::string written(const OpenRunbooks& opened, const runbook::Name& name, const runbook::Where& where) {
   const auto file = std::ranges::find(opened.files, where.file, &runbook::File::name);
   if (file == opened.files.end()) return "";
   const std::string own = name.kind + "." + name.name;
@@ -196,7 +168,7 @@ std::string written(const Opened& opened, const runbook::Name& name, const runbo
 }
 
 int show(const RunbookPlace& place, const std::string& asked, const Voice& voice) {
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   std::vector<std::string> names;
   std::string data;
@@ -315,7 +287,7 @@ int dry_run_command(std::span<const std::string_view> words,
   }
   if (rest.empty())
     return voice.failed(exit_usage, "USAGE", "which command? try: reeve runbook list");
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   const std::string name(rest.front());
   const auto command = opened->runbook.commands.find(name);
