@@ -31,10 +31,10 @@ void tell_agent(Tell& tell, const Reply& reply) {
         tell.moment("expires_at", beat.expires_at);
       },
       [&](const task::Superseded& superseded) {
-        JsonWriter& json = tell.error(
-            code::superseded,
-            fmt::format("{} was started anew, and this attempt no longer counts",
-                        tell.kept().name));
+        JsonWriter& json =
+            tell.error(code::superseded,
+                       fmt::format("{} was started anew, and this attempt no longer counts",
+                                   tell.kept().name));
         json.field("name", tell.kept().name);
         if (superseded.current) json.field("current", to_text(superseded.current));
       },
@@ -110,8 +110,7 @@ void show_list(Tell& tell, const State& state) {
     const task::Task& task = at->second;
     if (task.begun->project != tell.project()) continue;
     if (!wanted.empty() && state_of(task) != wanted) continue;
-    if (count == static_cast<std::size_t>(tell.kept().number) ||
-        tell.size() > limits::list_bytes) {
+    if (count == static_cast<std::size_t>(tell.kept().number) || tell.size() > limits::list_bytes) {
       more = true;
       break;
     }

@@ -35,14 +35,13 @@ void tell_decision(Tell& tell, const Reply& reply) {
       },
       [&](const decision::AlreadyAnswered& already) {
         const decision::Answer& first = already.first;
-        const std::string said = first.text.empty() ? std::string(decision::text_of(first.choice))
-                                                    : first.text;
-        JsonWriter& json = tell.error(
-            code::answered,
-            fmt::format("{} was answered already{}: {}",
-                        to_text(already.decision),
-                        first.by.empty() ? "" : " by " + first.by,
-                        said));
+        const std::string said =
+            first.text.empty() ? std::string(decision::text_of(first.choice)) : first.text;
+        JsonWriter& json = tell.error(code::answered,
+                                      fmt::format("{} was answered already{}: {}",
+                                                  to_text(already.decision),
+                                                  first.by.empty() ? "" : " by " + first.by,
+                                                  said));
         json.field("name", to_text(already.decision));
         json.field("choice", decision::text_of(first.choice)).field("text", first.text);
         if (!first.by.empty()) json.field("by", first.by);
@@ -56,8 +55,8 @@ void tell_decision(Tell& tell, const Reply& reply) {
       });
 }
 
-// The choice that is meant, in the words of the core; what it does not know it refuses, naming those
-// that are offered.
+// The choice that is meant, in the words of the core; what it does not know it refuses, naming
+// those that are offered.
 std::optional<std::string> mistake_in(const decision::Decision& decision,
                                       std::string_view choice,
                                       std::string_view text) {
@@ -100,9 +99,8 @@ void resolve(Asking& ask) {
 void ask_somebody(Asking& ask) {
   decision::Ask command;
   command.question = ask.params.need_text("question");
-  ask.params.each_text("options", 100, [&](std::string_view text) {
-    command.options.emplace_back(text);
-  });
+  ask.params.each_text(
+      "options", 100, [&](std::string_view text) { command.options.emplace_back(text); });
   const std::string pipeline(ask.params.text("pipeline").value_or(""));
   if (const auto number = ask.params.integer("default", 0, 99)) {
     command.default_choice = static_cast<std::uint32_t>(*number);
@@ -132,8 +130,7 @@ void show_list(Tell& tell, const State& state) {
     const decision::Decision& decision = at->second;
     if (decision.project != tell.project() && decision.project != shared_project) continue;
     if (!tell.kept().flag && !std::holds_alternative<decision::Open>(decision.state)) continue;
-    if (count == static_cast<std::size_t>(tell.kept().number) ||
-        tell.size() > limits::list_bytes) {
+    if (count == static_cast<std::size_t>(tell.kept().number) || tell.size() > limits::list_bytes) {
       more = true;
       break;
     }

@@ -16,8 +16,8 @@ JsonWriter& user_key(JsonWriter& json, std::string_view name);
 void show_map(Tell& tell, std::string_view field, const definition::Map& map);
 
 // `runbook`: the hash of the definitions that the client has read. False: the project's are others,
-// the client was told to hand them over (RUNBOOK_UNKNOWN), and the request is over. To be asked when
-// all fields were read.
+// the client was told to hand them over (RUNBOOK_UNKNOWN), and the request is over. To be asked
+// when all fields were read.
 bool has_runbook(Asking& ask, std::string_view hash);
 
 // The hash of the project's definitions, or none.

@@ -49,9 +49,9 @@ std::optional<Id> id_or_tell(Tell& tell,
                              std::string_view kind) {
   const Meant<Id> meant = id_meant<Id>(map, text);
   if (meant.ambiguous) {
-    tell.error(code::ambiguous,
-               fmt::format("{} is the beginning of more than one id; write more of it",
-                           quoted(text)))
+    tell.error(
+            code::ambiguous,
+            fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
         .field("name", text);
     return std::nullopt;
   }

@@ -99,12 +99,15 @@ Command going_on(const pipeline::Pipeline& pipeline, bool force) {
 void resume(Asking& ask) {
   const std::string phase(ask.params.text("phase").value_or(""));
   const bool force = ask.params.flag("force");
-  change(ask, [&](PipelineId id) -> Command {
-    const pipeline::Pipeline& pipeline = *pipelines(ask.state()).find(id);
-    if (phase.empty()) return going_on(pipeline, force);
-    if (pipeline::is_over(pipeline)) return pipeline::ResumeFrom{id, phase, force};
-    return pipeline::Transition{id, phase};
-  }, "phase");
+  change(
+      ask,
+      [&](PipelineId id) -> Command {
+        const pipeline::Pipeline& pipeline = *pipelines(ask.state()).find(id);
+        if (phase.empty()) return going_on(pipeline, force);
+        if (pipeline::is_over(pipeline)) return pipeline::ResumeFrom{id, phase, force};
+        return pipeline::Transition{id, phase};
+      },
+      "phase");
 }
 
 void transition(Asking& ask) {
@@ -165,8 +168,7 @@ void show_list(Tell& tell, const State& state) {
     if (!any_state && !active && !is_wanted(state_of(pipeline))) continue;
     if (!any_phase && !is_wanted("phase:" + pipeline::phase_of(pipeline))) continue;
     if (!any_name && !is_wanted("name:" + pipeline.origin->name)) continue;
-    if (count == static_cast<std::size_t>(tell.kept().number) ||
-        tell.size() > limits::list_bytes) {
+    if (count == static_cast<std::size_t>(tell.kept().number) || tell.size() > limits::list_bytes) {
       more = true;
       break;
     }
@@ -201,8 +203,7 @@ void list(Asking& ask) {
 }
 
 void show_one(Tell& tell, const State& state) {
-  const auto id =
-      id_or_tell<PipelineId>(tell, pipelines(state), tell.kept().name, "pipeline");
+  const auto id = id_or_tell<PipelineId>(tell, pipelines(state), tell.kept().name, "pipeline");
   if (!id) return;
   tell.result();
   show_pipeline(tell, state, *pipelines(state).find(*id), false);

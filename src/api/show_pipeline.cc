@@ -116,13 +116,14 @@ Block of_dependency(const State& state, const Pipeline& pipeline, Block block) {
     if (!block.detail.empty()) block.detail += "; ";
     block.detail += fmt::format(
         "{} is {}", to_text(id), other ? state_of(*other) : std::string_view("forgotten"));
-    const bool will_not = other && pipeline::is_over(*other) &&
-                          !std::holds_alternative<pipeline::Done>(other->state);
+    const bool will_not =
+        other && pipeline::is_over(*other) && !std::holds_alternative<pipeline::Done>(other->state);
     if (will_not) {
-      block.detail += fmt::format(", so this waits for ever: `reeve pipeline unblock {}` lets it go "
-                                  "on, `reeve cancel {}` ends it",
-                                  to_text(pipeline.id),
-                                  to_text(pipeline.id));
+      block.detail += fmt::format(
+          ", so this waits for ever: `reeve pipeline unblock {}` lets it go "
+          "on, `reeve cancel {}` ends it",
+          to_text(pipeline.id),
+          to_text(pipeline.id));
     }
   }
   return block;
@@ -160,9 +161,7 @@ void show_starter(Tell& tell, const Pipeline& pipeline) {
         tell.json.field("worker", tell.name(by.worker)).key("item").plain(to_text(by.item));
       },
       [&](const pipeline::ByCron& by) { tell.json.field("cron", tell.name(by.cron)); },
-      [&](const pipeline::ByParent& by) {
-        tell.json.key("parent").plain(to_text(by.pipeline));
-      });
+      [&](const pipeline::ByParent& by) { tell.json.key("parent").plain(to_text(by.pipeline)); });
 }
 
 void show_phases(Tell& tell, const State& state, const Pipeline& pipeline) {
@@ -175,8 +174,7 @@ void show_phases(Tell& tell, const State& state, const Pipeline& pipeline) {
       const bool is_here = phase.name == here;
       json.begin_object().field("name", phase.name);
       json.field("state",
-                 is_here ? state_of(pipeline)
-                         : std::string_view(visits ? "done" : "to come"));
+                 is_here ? state_of(pipeline) : std::string_view(visits ? "done" : "to come"));
       json.field("visits", visits ? *visits : 0U).end_object();
     }
   }

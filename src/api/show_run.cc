@@ -113,7 +113,8 @@ Duration idle_of(const State& state, const task::Task& task, Time now) {
 void show_agent(Tell& tell, const State& state, const task::Task& task) {
   JsonWriter& json = tell.json;
   json.key("id").plain(to_text(task.id)).field("agent", task.begun->name);
-  json.field("kind", task.begun->agent.kind).field("mode", task.begun->agent.session ? "session" : "print");
+  json.field("kind", task.begun->agent.kind)
+      .field("mode", task.begun->agent.session ? "session" : "print");
   json.field("state", state_of(task));
   if (task.attempt) json.key("attempt").plain(to_text(task.attempt));
   if (task.begun->pipeline) json.key("pipeline").plain(to_text(task.begun->pipeline));

@@ -11,7 +11,8 @@
 #include <vector>
 
 // How pipelines, agents, workers, crons and decisions are shown: PIPELINE, AGENT, WORKER, CRON and
-// DECISION of docs/protocol.md. Each writes the fields of an object that the caller begins and ends.
+// DECISION of docs/protocol.md. Each writes the fields of an object that the caller begins and
+// ends.
 namespace reeve::api {
 
 // ── Pipelines ──
@@ -46,7 +47,10 @@ const definition::Phase* phase_in(const definition::Pipeline& definition, std::s
 std::string run_of(const pipeline::Pipeline& pipeline);
 
 // A line of a list, or all there is to know.
-void show_pipeline(Tell& tell, const State& state, const pipeline::Pipeline& pipeline, bool in_list);
+void show_pipeline(Tell& tell,
+                   const State& state,
+                   const pipeline::Pipeline& pipeline,
+                   bool in_list);
 
 // ── Agents ──
 

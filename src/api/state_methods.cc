@@ -73,7 +73,8 @@ void keep_meant(Asking& ask) {
   ask.kept.second = ask.params.text("kind").value_or("");
   const bool known = std::ranges::find(known_kinds, ask.kept.second) != std::end(known_kinds);
   if (!ask.kept.second.empty() && !known) {
-    ask.params.refuse("kind", "must be lock, sem, queue, worker, cron, item, pipeline, decision or agent");
+    ask.params.refuse("kind",
+                      "must be lock, sem, queue, worker, cron, item, pipeline, decision or agent");
   }
 }
 
@@ -227,7 +228,8 @@ void show_names(Tell& tell, const State& state) {
 
 void names(Asking& ask) {
   const std::string_view kind = ask.params.need_text("kind");
-  const bool known = kind != "item" && std::ranges::find(known_kinds, kind) != std::end(known_kinds);
+  const bool known =
+      kind != "item" && std::ranges::find(known_kinds, kind) != std::end(known_kinds);
   if (!known && kind != "project") {
     ask.params.refuse(
         "kind", "must be lock, sem, queue, worker, cron, pipeline, decision, agent or project");

@@ -124,12 +124,10 @@ std::vector<std::string_view> kinds_of(const State& state,
   const std::optional<ItemId> item = parse_id<ItemId>(text);
   if (item && state.queues.items.contains(*item)) kinds.push_back("item");
   const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
-  if (begins(prefix_of(PipelineId{})) &&
-      id_meant<PipelineId>(state.pipelines.pipelines, text).id) {
+  if (begins(prefix_of(PipelineId{})) && id_meant<PipelineId>(state.pipelines.pipelines, text).id) {
     kinds.push_back("pipeline");
   }
-  if (begins(prefix_of(DecisionId{})) &&
-      id_meant<DecisionId>(state.decisions.decisions, text).id) {
+  if (begins(prefix_of(DecisionId{})) && id_meant<DecisionId>(state.decisions.decisions, text).id) {
     kinds.push_back("decision");
   }
   if (begins(prefix_of(WorkId{})) && id_meant<WorkId>(state.tasks.attempts, text).id) {

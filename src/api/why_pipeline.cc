@@ -231,9 +231,8 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
     chain.fact("decision",
                to_text(*asked),
                decision.opened_at,
-               fmt::format("{} (answer: `reeve decision resolve {}`)",
-                           decision.question,
-                           to_text(*asked)));
+               fmt::format(
+                   "{} (answer: `reeve decision resolve {}`)", decision.question, to_text(*asked)));
   } else if (!std::holds_alternative<task::Done>(task.state)) {
     chain.fact("agent",
                task.begun->name,
@@ -268,14 +267,15 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
     const std::string of = tell.name(worker.queue);
     chain.fact("queue", of, now, fmt::format("paused; try `reeve queue resume {}`", of));
   } else if (ready > 0 && worker.active.size() >= worker.concurrency) {
-    chain.fact("worker",
-               shown,
-               now,
-               fmt::format("all its {} places are taken, and {} items wait; `reeve worker resize {} "
-                           "N` gives it more",
-                           worker.concurrency,
-                           ready,
-                           shown));
+    chain.fact(
+        "worker",
+        shown,
+        now,
+        fmt::format("all its {} places are taken, and {} items wait; `reeve worker resize {} "
+                    "N` gives it more",
+                    worker.concurrency,
+                    ready,
+                    shown));
   } else if (ready == 0) {
     chain.fact("queue", tell.name(worker.queue), now, "there is nothing in it");
   }

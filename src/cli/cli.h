@@ -1,5 +1,7 @@
 #pragma once
 
+#include "cli/runbooks.h"
+
 #include <functional>
 #include <span>
 #include <string_view>
@@ -15,6 +17,7 @@ struct Parts {
   std::function<int(std::span<const std::string_view>)> daemon_run;
   // The words behind `journal`.
   std::function<int(std::span<const std::string_view>)> journal;
+  Runbooks runbooks = {};
 };
 
 int run(std::span<const std::string_view> words, const Parts& parts);

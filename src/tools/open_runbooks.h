@@ -4,6 +4,7 @@
 #include "tools/run_plan.h"
 
 #include <expected>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,11 @@ struct OpenRunbooks {
 // These files, or without any those of the project. Files are called as they lie below it.
 std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
                                                              std::vector<std::string> paths = {});
+
+// plan_run() of runbooks that are open.
+std::expected<RunPlan, CannotRun> plan_run(const runbook::Runbook& runbook,
+                                           std::span<const std::string> words,
+                                           const RunbookPlace& place);
 
 // A JSON array of them.
 std::string mistakes_json(const runbook::Mistakes& mistakes);

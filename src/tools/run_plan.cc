@@ -25,10 +25,10 @@ constexpr int exit_not_found = 3;
 
 CannotRun wrong(const runbook::Mistakes& mistakes) {
   CannotRun cannot{exit_failed, "RUNBOOK_WRONG", {}, {}, {}};
-  cannot.message = mistakes.size() == 1
-                       ? "there is a mistake in the runbooks; nothing was run"
-                       : fmt::format("there are {} mistakes in the runbooks; nothing was run",
-                                     mistakes.size());
+  cannot.message =
+      mistakes.size() == 1
+          ? "there is a mistake in the runbooks; nothing was run"
+          : fmt::format("there are {} mistakes in the runbooks; nothing was run", mistakes.size());
   cannot.details = fmt::format(R"({{"mistakes":{}}})", mistakes_json(mistakes));
   for (const runbook::Mistake& mistake : mistakes) cannot.lines.push_back(to_text(mistake));
   return cannot;
@@ -134,14 +134,14 @@ std::expected<RunPlan, CannotRun> plan_start_pipeline(const runbook::Runbook& ru
     const auto filled = interpolate(text, known);
     const std::string* value = std::get_if<std::string>(&filled);
     if (!value) {
-      return std::unexpected(
-          CannotRun{exit_usage,
-                    "USAGE",
-                    fmt::format("input \"{}\" of pipeline \"{}\" needs an argument that was not given",
-                                name,
-                                start.pipeline),
-                    "{}",
-                    {}});
+      return std::unexpected(CannotRun{
+          exit_usage,
+          "USAGE",
+          fmt::format("input \"{}\" of pipeline \"{}\" needs an argument that was not given",
+                      name,
+                      start.pipeline),
+          "{}",
+          {}});
     }
     plan.inputs.emplace_back(name, *value);
   }
@@ -215,7 +215,12 @@ std::expected<RunPlan, CannotRun> plan_run(std::span<const std::string> words,
                                            const RunbookPlace& place) {
   const auto opened = open_runbooks(place);
   if (!opened) return std::unexpected(wrong(opened.error()));
-  const runbook::Runbook& runbook = opened->runbook;
+  return plan_run(opened->runbook, words, place);
+}
+
+std::expected<RunPlan, CannotRun> plan_run(const runbook::Runbook& runbook,
+                                           std::span<const std::string> words,
+                                           const RunbookPlace& place) {
   const std::string& name = words.front();
   const auto command = runbook.commands.find(name);
   if (command == runbook.commands.end()) {
@@ -226,8 +231,8 @@ std::expected<RunPlan, CannotRun> plan_run(std::span<const std::string> words,
       runbook::read_words(command->second.arguments, command->second.defaults, rest);
   if (!values) {
     CannotRun cannot{exit_usage, "USAGE", values.error(), "{}", {}};
-    cannot.lines.push_back(fmt::format(
-        "usage: reeve run {} {}", name, runbook::usage_of(command->second.arguments)));
+    cannot.lines.push_back(
+        fmt::format("usage: reeve run {} {}", name, runbook::usage_of(command->second.arguments)));
     return std::unexpected(std::move(cannot));
   }
   Variables known = *values;
@@ -284,6 +289,35 @@ std::expected<Definitions, CannotRun> plan_start(std::string_view kind,
   }
   return definitions_of(opened->runbook, reach);
 }
+
+std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
+                                                   const RunbookPlace& place) {
+  const auto opened = open_runbooks(place);
+  if (!opened) return std::unexpected(wrong(opened.error()));
+  const runbook::Runbook& runbook = opened->runbook;
+  const auto monitor = runbook.monitors.find(name);
+  if (monitor == runbook.monitors.end()) {
+    return std::unexpected(no_such("monitor", name, runbook.monitors));
+  }
+  MonitorPlan plan{monitor->second.source, monitor->second.condition, {}};
+  if (!monitor->second.run.empty()) {
+    // Whenever the condition holds, without end.
+    plan.responses.push_back({"run", UINT32_MAX, monitor->second.run, 0, 0});
+  }
+  for (const runbook::Reaction& reaction : monitor->second.response) {
+    MonitorPlan::Response response{reaction.name, reaction.times, {}, 0, 0};
+    const auto action = runbook.actions.find(reaction.name);
+    if (action != runbook.actions.end()) {
+      response.program = action->second.run;
+      response.cooldown_ms = action->second.cooldown.count();
+      response.max_attempts = action->second.max_attempts;
+    }
+    plan.responses.push_back(std::move(response));
+  }
+  return plan;
+}
+
+std::string variable_of(std::string_view name) { return runbook::variable_name(name); }
 
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place) {

@@ -72,6 +72,27 @@ std::expected<Definitions, CannotRun> plan_start(std::string_view kind,
                                                  const std::string& name,
                                                  const RunbookPlace& place);
 
+// A monitor of the runbooks: what prints the items, what tells whether one is to be looked after,
+// and what is done about it, in order, each so often.
+struct MonitorPlan {
+  struct Response {
+    std::string name;
+    std::uint32_t times = 1;
+    std::string program;  // empty: Reeve's own nudge, restart or escalate
+    std::int64_t cooldown_ms = 0;
+    std::uint32_t max_attempts = 0;  // 0: no limit but `times`
+  };
+
+  std::string source;
+  std::string condition;  // empty: every item
+  std::vector<Response> responses;
+};
+std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
+                                                   const RunbookPlace& place);
+
+// The environment variable that carries the value of {name}.
+std::string variable_of(std::string_view name);
+
 // Commands, workers, crons or pipelines by name, with what they take: for completions. Nothing if
 // the runbooks have a mistake.
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,

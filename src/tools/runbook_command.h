@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-// `reeve runbook check|list|show|example` and `reeve run NAME --dry-run`, from their words to their
-// exit code. None of it needs a daemon, and none of it changes anything.
+// `reeve runbook check|list|show|test|example` and `reeve run NAME --dry-run`, from their words to
+// their exit code. None of it needs a daemon, and none of it changes anything.
 namespace reeve::tools {
 
 // `words` come after `reeve runbook`. Lines for stdout go to `out`, others to `err`, without their
