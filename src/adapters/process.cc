@@ -3,11 +3,14 @@
 #include "adapters/descriptor.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
+#include <set>
 #include <string_view>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace reeve::adapters {
@@ -57,6 +60,7 @@ std::optional<ProcessStatus> parse_stat(std::string_view text) {
   constexpr std::size_t state = 0;
   constexpr std::size_t parent = 1;
   constexpr std::size_t group = 2;
+  constexpr std::size_t session = 3;
   constexpr std::size_t start_time = 19;
   if (fields.size() <= start_time) return std::nullopt;
   ProcessStatus status;
@@ -64,6 +68,7 @@ std::optional<ProcessStatus> parse_stat(std::string_view text) {
   status.is_zombie = fields[state] == "Z" || fields[state] == "X";
   status.parent = number_in<std::int64_t>(fields[parent]).value_or(0);
   status.group = number_in<std::int64_t>(fields[group]).value_or(0);
+  status.session = number_in<std::int64_t>(fields[session]).value_or(0);
   status.start_time = number_in<std::uint64_t>(fields[start_time]).value_or(0);
   return status;
 }
@@ -90,6 +95,61 @@ std::vector<ProcessStatus> all_processes() {
   }
   closedir(directory);
   return all;
+}
+
+bool is_daemon(std::int64_t pid) {
+  const std::string words = read_file("/proc/" + std::to_string(pid) + "/cmdline");
+  const std::size_t name = words.find('\0');
+  constexpr std::string_view rest("\0daemon\0run\0", 12);
+  return name != std::string::npos && std::string_view(words).substr(0, name).ends_with("reeve") &&
+         std::string_view(words).substr(name).starts_with(rest);
+}
+
+std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
+  const std::vector<ProcessStatus> all = all_processes();
+  std::set<std::int64_t> tree{pid};
+  std::vector<ProcessStatus> found;
+  for (bool grown = true; grown;) {
+    grown = false;
+    for (const ProcessStatus& status : all) {
+      if (tree.contains(status.pid) || !tree.contains(status.parent)) continue;
+      if (is_daemon(status.pid)) continue;
+      tree.insert(status.pid);
+      found.push_back(status);
+      grown = true;
+    }
+  }
+  return found;
+}
+
+std::vector<ProcessStatus> marked_with(const std::string& variable) {
+  const std::string wanted = '\0' + variable + '\0';
+  std::vector<ProcessStatus> found;
+  for (const ProcessStatus& status : all_processes()) {
+    if (status.user != geteuid() || status.is_zombie) continue;
+    const std::string path = "/proc/" + std::to_string(status.pid) + "/environ";
+    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    std::string text(1, '\0');
+    std::array<char, 4096> block{};
+    for (ssize_t size = 0; file && (size = read(file.get(), block.data(), block.size())) > 0;) {
+      text.append(block.data(), static_cast<std::size_t>(size));
+    }
+    const bool is_marked = text.find(wanted) != std::string::npos;
+    if (is_marked && !is_daemon(status.pid)) found.push_back(status);
+  }
+  return found;
+}
+
+int pidfd_open(std::int64_t pid) {
+  return static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
+}
+
+void send_signal(std::int64_t pid, std::uint64_t start_time, int number) {
+  const Descriptor process(pidfd_open(pid));
+  if (!process) return;
+  const std::optional<ProcessStatus> status = status_of(pid);
+  if (!status || status->start_time != start_time || status->is_zombie) return;
+  syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
 }
 
 std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot) {

@@ -17,6 +17,7 @@ struct ProcessStatus {
   std::int64_t pid = 0;
   std::int64_t parent = 0;
   std::int64_t group = 0;
+  std::int64_t session = 0;
   std::uint64_t start_time = 0;
   std::uint32_t user = 0;
   bool is_zombie = false;
@@ -27,6 +28,21 @@ std::optional<ProcessStatus> status_of(std::int64_t pid);
 
 // All that /proc shows.
 std::vector<ProcessStatus> all_processes();
+
+// Whether it is a daemon of ours. A command in a step starts one if there is none: it has that step
+// among its ancestors then, but is no part of it.
+bool is_daemon(std::int64_t pid);
+
+// Those of them that this process has started, and they in turn; without daemons and theirs.
+std::vector<ProcessStatus> descendants_of(std::int64_t pid);
+
+// Those of this user in whose environment stands `variable` ("NAME=value"): all that is left of
+// something that was started with it, whoever their parent is by now. Without daemons.
+std::vector<ProcessStatus> marked_with(const std::string& variable);
+
+int pidfd_open(std::int64_t pid);
+// By a descriptor, so that nobody else is hit who got the number meanwhile.
+void send_signal(std::int64_t pid, std::uint64_t start_time, int number);
 
 // The process with this number, or with `group` the group that it leads, if it is this user's.
 std::optional<Process> own_process(std::int64_t pid, bool group, const std::string& boot_id);

@@ -1,17 +1,14 @@
 #include "adapters/process_hands.h"
 
 #include "adapters/process.h"
-#include "base/match.h"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <string_view>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include <utility>
@@ -25,40 +22,7 @@ using namespace std::chrono_literals;
 constexpr auto look_again = 50ms;
 constexpr auto after_kill = 25s;
 
-int pidfd_open(std::int64_t pid) {
-  return static_cast<int>(syscall(SYS_pidfd_open, static_cast<pid_t>(pid), 0));
-}
-
-// By a descriptor, so that nobody else is hit who got the number meanwhile.
-void send_signal(std::int64_t pid, std::uint64_t start_time, int number) {
-  const Descriptor process(pidfd_open(pid));
-  if (!process) return;
-  const std::optional<ProcessStatus> status = status_of(pid);
-  if (!status || status->start_time != start_time || status->is_zombie) return;
-  syscall(SYS_pidfd_send_signal, process.get(), number, nullptr, 0);
-}
-
-std::string_view kind_of(const Outer& effect) {
-  return match(
-      effect,
-      [](const Shell&) { return "run a program"; },
-      [](const Spawn&) { return "start an agent"; },
-      [](const Send&) { return "send a message to an agent"; },
-      [](const Kill&) { return "end that"; },
-      [](const Nudge&) { return "nudge an agent"; },
-      [](const WorktreeAdd&) { return "make a worktree"; },
-      [](const WorktreeRemove&) { return "remove a worktree"; },
-      [](const Merge&) { return "merge"; },
-      [](const Notify&) { return "notify"; },
-      [](const PollQueue&) { return "ask an outside queue"; },
-      [](const TakeQueueItem&) { return "take from an outside queue"; });
-}
-
 Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
-
-Outcome cannot(const Outer& effect) {
-  return failed("this version of reeve cannot " + std::string(kind_of(effect)));
-}
 
 }  // namespace
 
@@ -84,13 +48,9 @@ std::vector<Report> ProcessHands::take() { return std::exchange(reports_, {}); }
 
 void ProcessHands::start(const Start& effect) {
   const Kill* kill = std::get_if<Kill>(&effect.effect.what);
-  if (!kill) return done(effect.id, cannot(effect.effect.what));
-  match(
-      kill->target,
-      [&](const Process& process) { begin_ending(effect.id, process, kill->grace); },
-      // What this version cannot start, it need not end: nothing of it is there.
-      [&](const WorkId&) { done(effect.id, {}); },
-      [&](const EffectId&) { done(effect.id, {}); });
+  const Process* process = kill ? std::get_if<Process>(&kill->target) : nullptr;
+  if (!process) return done(effect.id, failed("that is no process to end"));
+  begin_ending(effect.id, *process, kill->grace);
 }
 
 // An end that was asked for is asked for again. Nothing else was ever started.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "adapters/descriptor.h"
+#include "adapters/reports.h"
 #include "core/holder.h"
 #include "core/id.h"
 #include "core/outcome.h"
@@ -10,7 +11,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 // Watches processes and ends them. It has no thread and blocks nobody: whoever owns it waits until
@@ -21,21 +21,9 @@
 // send TERM to all of its tree, after the grace KILL, and to look until nothing of it is left; what
 // is still there 25 s after the KILL has failed to be ended.
 //
-// This version cannot run programs: every effect but the end of a process has failed at once.
+// Those are the hands for processes that others started. What Reeve itself runs is the matter of
+// Runner (adapters/runner.h), which has these; alone they know no effect but Kill{Process}.
 namespace reeve::adapters {
-
-struct EffectDone {
-  EffectId effect;
-  Outcome outcome;
-};
-struct EffectObserved {
-  EffectId effect;
-  engine::Observation observation;
-};
-struct ProcessEnded {
-  Process process;
-};
-using Report = std::variant<EffectDone, EffectObserved, ProcessEnded>;
 
 class ProcessHands final : public engine::Hands {
  public:

@@ -1,5 +1,6 @@
 // The program: the command line, the daemon and the tools for a journal in one.
 
+#include "adapters/hold.h"
 #include "cli/cli.h"
 #include "daemon/run.h"
 #include "tools/journal_command.h"
@@ -34,6 +35,10 @@ int main(int argc, char** argv) {
   const std::string_view name = argc > 0 ? argv[0] : "";
   const bool as_beanstalkd = name.ends_with("beanstalkd");
   const std::vector<std::string_view> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  // First, and with nothing else of the house: steps are many.
+  if (!words.empty() && words.front() == "hold") {
+    return reeve::adapters::hold(std::span(words).subspan(1));
+  }
   if (as_beanstalkd || (!words.empty() && words.front() == "beanstalkd")) {
     return reeve::daemon::run_as_beanstalkd(std::span(words).subspan(as_beanstalkd ? 0 : 1),
                                             REEVE_VERSION);

@@ -1,7 +1,10 @@
 #include "daemon/loop.h"
 
 #include "adapters/process.h"
+#include "api/show.h"
+#include "api/tell.h"
 #include "base/match.h"
+#include "daemon/hearing.h"
 
 #include <csignal>
 #include <cstdlib>
@@ -45,7 +48,7 @@ Loop::Loop(api::About about,
       log_(log),
       journal_(std::move(journal)),
       signals_(open_signals()),
-      hands_(about_.boot_id),
+      hands_(surroundings(), about_.boot_id),
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
@@ -71,7 +74,9 @@ Result<void> Loop::run(const std::function<void()>& ready) {
   now_ = clock_.read(reading_).stamp;
   about_.started = now_.now;
   desk_.at(now_);
+  hands_.begin();
   engine_.begin(now_);
+  engine_.submit({}, Request{.command = dispatch::SawBoot{about_.boot_id}}, now_);
   ready();
   more_ = true;
   while (stage_ != Stage::Over && !engine_.wants_stop()) turn();
@@ -180,17 +185,42 @@ void Loop::collect() {
 }
 
 void Loop::hear_hands() {
+  hands_.durable(engine_.durable());
   for (const adapters::Report& report : hands_.take()) {
-    match(
-        report,
-        [&](const adapters::EffectDone& done) {
-          engine_.effect_ended(done.effect, done.outcome, now_);
-        },
-        [&](const adapters::EffectObserved& seen) {
-          engine_.observed(seen.effect, seen.observation, now_);
-        },
-        [&](const adapters::ProcessEnded& ended) { engine_.process_gone(ended.process, now_); });
+    tell(engine_, report, now_);
+    hands_.decided(report, engine_.state().sequence);
   }
+}
+
+adapters::Surroundings Loop::surroundings() {
+  adapters::Surroundings around;
+  around.home = about_.home;
+  around.socket = about_.socket;
+  std::error_code ignored;
+  around.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  // An upgrade has put another file in the place of ours: that one holds as well.
+  constexpr std::string_view deleted = " (deleted)";
+  if (around.program.ends_with(deleted)) {
+    around.program.resize(around.program.size() - deleted.size());
+  }
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  around.state = [this]() -> const State& { return engine_.state(); };
+  around.event_json = [this](const Event& event) { return json_of(event); };
+  return around;
+}
+
+std::string Loop::json_of(const Event& event) const {
+  std::string text;
+  api::Tell tell(text, "", 0, now_, event.project, api::Tell::Part{});
+  tell.json.begin_object();
+  api::show_event(tell, engine_.state(), event);
+  tell.json.end_object();
+  return text;
 }
 
 // What the journal needs beside commits: room, checkpoints, less of the past.
@@ -241,8 +271,9 @@ void Loop::handle_signal() {
   stop(false);
 }
 
-void Loop::stop(bool /*kill*/) {
+void Loop::stop(bool kill) {
   if (stage_ != Stage::Serving) return;
+  if (kill) hands_.end_all();
   stage_ = Stage::Finishing;
   stage_until_ = now_.now + last_words;
   peers_.stop_listening();

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "adapters/process_hands.h"
+#include "adapters/runner.h"
 #include "api/desk.h"
 #include "base/result.h"
 #include "daemon/listening.h"
@@ -26,6 +26,7 @@
 //                   ▲                                       │
 //     clocks, ends  │         replies, effects  ◀── deliver ┘  only what is durable
 //     of processes ─┘
+//     and of runs
 //
 // While one batch is on its way to the disk the next is being decided; whatever came in meanwhile
 // is one commit. Other threads write (engine/writer.h) and look after the journal
@@ -65,6 +66,8 @@ class Loop final : public api::Steward {
   void wait();
   void collect();
   void hear_hands();
+  adapters::Surroundings surroundings();
+  std::string json_of(const Event& event) const;
   void keep();
   void advance();
   Result<void> finish();
@@ -77,7 +80,7 @@ class Loop final : public api::Steward {
   std::unique_ptr<journal::Journal> journal_;
   Poller poller_;
   Descriptor signals_;
-  adapters::ProcessHands hands_;
+  adapters::Runner hands_;
   api::Desk desk_;
   engine::Clock clock_;
   engine::Sequence last_checkpoint_ = 0;

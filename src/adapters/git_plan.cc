@@ -1,0 +1,264 @@
+#include "adapters/plan.h"
+#include "core/pipeline.h"
+
+#include <chrono>
+
+// Worktrees and merges, as texts for bash: so git runs beside the daemon, and what became of it is
+// known after a crash like that of any other run.
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration git_limit = 60s;
+constexpr Duration prune_limit = 30s;
+
+// What all of them begin with. The last line that is said is the reason.
+constexpr std::string_view common = R"bash(
+set -u
+export LC_ALL=C.UTF-8 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true
+die() { echo "$*"; exit 1; }
+publish() { printf '%s=%s\n' "$1" "$2" >> "$REEVE_OUTPUT"; }
+)bash";
+
+constexpr std::string_view folder_text = R"bash(
+mkdir -p -- "$G_PATH" || die "the folder $G_PATH cannot be made"
+publish path "$G_PATH"
+)bash";
+
+constexpr std::string_view add_text = R"bash(
+cd "$G_ROOT" || die "the project's folder $G_ROOT is not there"
+ours=$(git rev-parse --path-format=absolute --git-common-dir 2>/dev/null) ||
+  die "$G_ROOT is no git repository"
+git check-ref-format --branch "$G_BRANCH" >/dev/null 2>&1 || die "$G_BRANCH cannot be a branch"
+# A worktree that git was making when it was killed is made anew.
+git_dir=$(git -C "$G_PATH" rev-parse --path-format=absolute --git-dir 2>/dev/null) || git_dir=
+if [[ $git_dir == "$ours"/worktrees/* && $(cat "$git_dir/locked" 2>/dev/null) == initializing ]]; then
+  git worktree remove --force --force "$G_PATH" || die "$G_PATH is only half there, and stays so"
+fi
+if [[ -e $G_PATH && -n $(ls -A "$G_PATH" 2>/dev/null) ]]; then
+  theirs=$(git -C "$G_PATH" rev-parse --path-format=absolute --git-common-dir 2>/dev/null) || theirs=
+  head=$(git -C "$G_PATH" symbolic-ref -q HEAD 2>/dev/null) || head=
+  [[ $theirs == "$ours" ]] || die "there is something else in $G_PATH"
+  [[ $head == "refs/heads/$G_BRANCH" ]] || die "the worktree $G_PATH has ${head:-no branch}, not $G_BRANCH"
+else
+  mkdir -p -- "${G_PATH%/*}"
+  git worktree prune
+  if git show-ref --verify --quiet "refs/heads/$G_BRANCH"; then
+    git worktree add --quiet "$G_PATH" "$G_BRANCH" || exit 1
+  else
+    base=$(git rev-parse --quiet --verify --end-of-options "${G_BASE:-HEAD}^{commit}") ||
+      die "there is no ${G_BASE:-commit} to begin $G_BRANCH from"
+    git worktree add --quiet --no-track -b "$G_BRANCH" "$G_PATH" "$base" || exit 1
+  fi
+fi
+publish path "$G_PATH"
+)bash";
+
+constexpr std::string_view remove_text = R"bash(
+[[ -e $G_PATH ]] || { [[ -n $G_ROOT ]] && git -C "$G_ROOT" worktree prune 2>/dev/null; exit 0; }
+path=$(realpath -- "$G_PATH") || die "$G_PATH cannot be looked at"
+top=$(git -C "$path" rev-parse --show-toplevel 2>/dev/null) || top=
+git_dir=$(git -C "$path" rev-parse --path-format=absolute --git-dir 2>/dev/null) || git_dir=
+is_worktree=
+[[ $top == "$path" && $git_dir == */worktrees/* ]] && is_worktree=1
+if [[ -z $G_FORCE ]]; then
+  while read -r place; do
+    [[ $place == "$path" || $place == "$path"/* ]] || continue
+    for process in /proc/[0-9]*; do
+      [[ $(readlink "$process/cwd") == "$place" ]] &&
+        die "process ${process#/proc/} ($(cat "$process/comm")) works in $G_PATH"
+    done
+    die "a process works in $G_PATH"
+  done < <(readlink /proc/[0-9]*/cwd 2>/dev/null)
+fi
+if [[ -n $is_worktree ]]; then
+  repository=$(git -C "$path" rev-parse --path-format=absolute --git-common-dir)
+  if [[ -z $G_FORCE ]]; then
+    changed=$(git -C "$path" status --porcelain | head -n 3)
+    [[ -z $changed ]] || die "$G_PATH has changes that are not committed: ${changed//$'\n'/, }"
+    branch=$(git -C "$path" symbolic-ref -q --short HEAD) || branch=
+    alone=$(git -C "$path" rev-list --count HEAD --not --remotes ${branch:+--exclude="$branch"} --branches)
+    [[ $alone == 0 ]] || die "$G_PATH has $alone commits that are in no other branch and not pushed"
+  fi
+  git --git-dir="$repository" worktree remove ${G_FORCE:+--force --force} "$path" || exit 1
+  exit 0
+fi
+[[ $path == "$(realpath -- "$G_OURS")"/* ]] ||
+  die "$G_PATH was not made by reeve: whoever made it may remove it"
+if [[ -z $G_FORCE && -n $(ls -A "$path") ]]; then
+  die "$G_PATH is not empty"
+fi
+rm -rf -- "$path"
+)bash";
+
+constexpr std::string_view merge_text = R"bash(
+cd "$G_ROOT" || die "the project's folder $G_ROOT is not there"
+target=$(git rev-parse --quiet --verify "refs/heads/$G_INTO^{commit}") ||
+  die "there is no branch $G_INTO"
+tip=$(git rev-parse --quiet --verify "refs/heads/$G_BRANCH^{commit}" ||
+      git rev-parse --quiet --verify --end-of-options "$G_BRANCH^{commit}") ||
+  die "there is no branch $G_BRANCH"
+if git merge-base --is-ancestor "$tip" "$target"; then
+  publish commit "$target"
+  echo "$G_INTO has all of $G_BRANCH already"
+  exit 0
+fi
+if ! git config user.email >/dev/null; then
+  export GIT_AUTHOR_NAME=reeve GIT_AUTHOR_EMAIL=reeve@localhost
+  export GIT_COMMITTER_NAME=reeve GIT_COMMITTER_EMAIL=reeve@localhost
+fi
+tidy() { git worktree remove --force --force "$G_TREE" 2>/dev/null; rm -rf -- "$G_TREE"; git worktree prune; }
+in_tree() { git -C "$G_TREE" "$@"; }
+conflict() {
+  files=$(in_tree diff --name-only --diff-filter=U)
+  in_tree "$1" --abort 2>/dev/null
+  die "conflict in ${files//$'\n'/, }"
+}
+begin_at() {
+  mkdir -p -- "${G_TREE%/*}"
+  git worktree add --quiet --detach "$G_TREE" "$1" || exit 1
+}
+is_conflict() { [[ -n $(in_tree ls-files --unmerged) ]]; }
+if [[ $G_STRATEGY != ff ]]; then
+  tidy
+  trap tidy EXIT
+fi
+case $G_STRATEGY in
+  ff)
+    git merge-base --is-ancestor "$target" "$tip" ||
+      die "not possible to fast-forward: $G_INTO has what $G_BRANCH has not"
+    new=$tip ;;
+  rebase)
+    begin_at "$tip"
+    in_tree rebase "$target" || { is_conflict && conflict rebase; die "the rebase failed"; }
+    new=$(in_tree rev-parse HEAD) ;;
+  squash)
+    begin_at "$target"
+    in_tree merge --squash "$tip" || { is_conflict && conflict merge; die "the merge failed"; }
+    subject=$(git log -1 --format=%s "$tip")
+    if in_tree diff --cached --quiet; then
+      new=$target
+    else
+      { echo "$subject"; echo; git log --reverse --format='* %s' "$target..$tip"; } |
+        in_tree commit --quiet --file=- || die "the commit failed"
+      new=$(in_tree rev-parse HEAD)
+    fi ;;
+  merge)
+    begin_at "$target"
+    in_tree merge --no-ff -m "Merge branch '$G_BRANCH' into $G_INTO" "$tip" ||
+      { is_conflict && conflict merge; die "the merge failed"; }
+    new=$(in_tree rev-parse HEAD) ;;
+esac
+# A branch that is checked out moves together with its files, or not at all.
+place='' here=''
+while IFS= read -r line; do
+  case $line in
+    "worktree "*) place=${line#worktree } ;;
+    "branch refs/heads/$G_INTO") here=$place ;;
+  esac
+done < <(git worktree list --porcelain)
+if [[ -n $here ]]; then
+  [[ $(git rev-parse "refs/heads/$G_INTO") == "$target" ]] ||
+    die "$G_INTO has moved meanwhile: nothing was changed"
+  git -C "$here" merge --quiet --ff-only "$new" ||
+    die "$G_INTO is checked out in $here, where it cannot be moved: nothing was changed"
+else
+  git update-ref -m "reeve: $G_STRATEGY of $G_BRANCH" "refs/heads/$G_INTO" "$new" "$target" ||
+    die "$G_INTO has moved meanwhile: nothing was changed"
+fi
+publish commit "$new"
+echo "$G_INTO is at $new"
+)bash";
+
+std::string_view name_of(MergeStrategy strategy) {
+  switch (strategy) {
+    case MergeStrategy::FastForward:
+      return "ff";
+    case MergeStrategy::Rebase:
+      return "rebase";
+    case MergeStrategy::Squash:
+      return "squash";
+    case MergeStrategy::Merge:
+      return "merge";
+  }
+  return "ff";
+}
+
+Plan plan_of(EffectId id,
+             PipelineId pipeline,
+             std::string_view text,
+             std::string_view label,
+             Variables values,
+             const Surroundings& around) {
+  Plan plan;
+  RunSpec& spec = plan.spec;
+  spec.text = std::string(common) + std::string(text);
+  Variables environment;
+  if (const auto* found = around.state().pipelines.pipelines.find(pipeline)) {
+    environment = found->origin->environment;
+  }
+  environment.insert(environment.end(), values.begin(), values.end());
+  spec.environment = environment_for(around, id, environment, {});
+  spec.timeout = git_limit;
+  spec.log = log_path(around, to_text(pipeline), label, id);
+  return plan;
+}
+
+}  // namespace
+
+Result<Plan> plan_for(EffectId id, const WorktreeAdd& add, const Surroundings& around) {
+  const std::string root = root_of(around.state(), add.pipeline);
+  std::string path = add.path;
+  if (path.empty()) path = around.home + "/workspaces/" + to_text(add.pipeline);
+  if (!path.starts_with('/')) {
+    if (root.empty()) return fail(Error::Code::BadRequest, "nobody knows where " + path + " is");
+    path = root + "/" + path;
+  }
+  if (path.find('\n') != std::string::npos) {
+    return fail(Error::Code::BadRequest, "a workspace cannot have a newline in its path");
+  }
+  if (!add.branch.empty() && root.empty()) {
+    return fail(Error::Code::BadRequest, "the project has no folder, so there is no repository");
+  }
+  const Variables values{
+      {"G_ROOT", root}, {"G_PATH", path}, {"G_BRANCH", add.branch}, {"G_BASE", add.base}};
+  Plan plan = plan_of(
+      id, add.pipeline, add.branch.empty() ? folder_text : add_text, "workspace", values, around);
+  plan.spec.synced = false;  // done again, it finds what is there
+  return plan;
+}
+
+Result<Plan> plan_for(EffectId id, const WorktreeRemove& remove, const Surroundings& around) {
+  const Variables values{{"G_ROOT", root_of(around.state(), remove.pipeline)},
+                         {"G_PATH", remove.path},
+                         {"G_OURS", around.home + "/workspaces"},
+                         {"G_FORCE", remove.force ? "1" : ""}};
+  Plan plan = plan_of(id, remove.pipeline, remove_text, "workspace removal", values, around);
+  plan.spec.timeout = prune_limit;
+  plan.spec.synced = false;
+  return plan;
+}
+
+Result<Plan> plan_for(EffectId id, const Merge& merge, const Surroundings& around) {
+  const std::string root = root_of(around.state(), merge.pipeline);
+  if (root.empty()) {
+    return fail(Error::Code::BadRequest, "the project has no folder, so there is no repository");
+  }
+  const Variables values{{"G_ROOT", root},
+                         {"G_BRANCH", merge.branch},
+                         {"G_INTO", merge.into},
+                         {"G_STRATEGY", std::string(name_of(merge.strategy))},
+                         {"G_TREE", around.home + "/merges/" + to_text(merge.pipeline)}};
+  // The merge of an attempt stands beside what else its strategy runs.
+  std::string label = "merge#";
+  const pipeline::Pipeline* found = around.state().pipelines.pipelines.find(merge.pipeline);
+  if (const auto* running = found ? std::get_if<pipeline::Running>(&found->state) : nullptr) {
+    label = running->phase + "#" + std::to_string(running->attempt) + " merge";
+  }
+  Plan plan = plan_of(id, merge.pipeline, merge_text, label, values, around);
+  if (merge.timeout) plan.spec.timeout = merge.timeout;
+  return plan;
+}
+
+}  // namespace reeve::adapters

@@ -1,0 +1,294 @@
+#include "adapters/hold.h"
+
+#include "adapters/bounded_log.h"
+#include "adapters/hold_child.h"
+#include "adapters/nursery.h"
+#include "adapters/process.h"
+#include "adapters/run_directory.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fcntl.h>
+#include <poll.h>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+using Millis = std::chrono::milliseconds;
+
+// What a program leaves running has this long to come to an end by itself.
+constexpr Millis linger = 5s;
+constexpr Millis look_again = 50ms;
+constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
+constexpr std::size_t output_file_limit = std::size_t{4} << 20U;
+
+// The boot clock: a limit counts the time that the machine slept, as all of Reeve's do.
+Millis now() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return Millis(time.tv_sec * 1000 + time.tv_nsec / 1'000'000);
+}
+
+class Holding {
+ public:
+  Holding(RunDirectory folder, RunSpec spec)
+      : folder_(std::move(folder)),
+        spec_(std::move(spec)),
+        log_(spec_.in_pane ? std::string() : spec_.log, spec_.log_bytes),
+        stdout_(spec_.only_stdout ? folder_.file("stdout") : "", 2 * stdout_limit) {}
+
+  int run();
+
+ private:
+  enum class Stage : std::uint8_t { Running, Lingering, Ending, Killing };
+
+  bool start();
+  void turn();
+  void wait();
+  void hear_signals();
+  bool drain(Descriptor& pipe, bool is_stdout);
+  void reap();
+  void begin_ending(Duration grace);
+  void signal_all(int number) const;
+  void collect();
+  void write_exit();
+
+  RunDirectory folder_;
+  RunSpec spec_;
+  BoundedLog log_;
+  BoundedLog stdout_;
+  Descriptor signals_;
+  Descriptor out_;
+  Descriptor err_;
+  pid_t main_ = -1;
+  bool main_ended_ = false;
+  bool alone_ = false;  // there is no child left
+  Stage stage_ = Stage::Running;
+  Millis timeout_at_ = Millis::max();
+  Millis next_ = Millis::max();  // of the stage
+  Outcome outcome_;
+};
+
+int Holding::run() {
+  sigset_t ours;
+  sigemptyset(&ours);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&ours, number);
+  sigaddset(&ours, SIGTTOU);  // who gives the terminal away must not be stopped for it
+  sigprocmask(SIG_BLOCK, &ours, nullptr);
+  sigdelset(&ours, SIGTTOU);
+  std::signal(SIGPIPE, SIG_IGN);
+  signals_ = Descriptor(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+
+  const std::optional<ProcessStatus> self = status_of(getpid());
+  if (!self) return 1;
+  const Process process{self->pid, self->start_time, boot_id()};
+  if (!folder_.write_started(process, spec_.synced)) return 1;
+  if (start()) {
+    while (!main_ended_ || !(alone_ || spec_.leaves_others)) turn();
+    drain(out_, true);
+    drain(err_, false);
+    collect();
+  }
+  log_.finish();
+  stdout_.finish();
+  write_exit();
+  return 0;
+}
+
+bool Holding::start() {
+  Result<Started> started = start_program(folder_, spec_);
+  if (!started) {
+    outcome_.ended = Ended::Failed;
+    outcome_.error = started.error().message;
+    log_.remark(outcome_.error);
+    return false;
+  }
+  main_ = started->pid;
+  out_ = std::move(started->out);
+  err_ = std::move(started->err);
+  constexpr Duration for_ever = std::chrono::hours(24 * 365 * 100);
+  if (spec_.timeout) timeout_at_ = now() + std::clamp(*spec_.timeout, Duration{1}, for_ever);
+  return true;
+}
+
+void Holding::turn() {
+  wait();
+  hear_signals();
+  drain(out_, true);
+  drain(err_, false);
+  reap();
+  const Millis time = now();
+  if (time >= timeout_at_) {
+    timeout_at_ = Millis::max();
+    if (!main_ended_) {
+      outcome_.timed_out = true;
+      log_.remark("its time is over: it is being ended");
+      begin_ending(spec_.grace);
+    }
+  }
+  if (main_ended_ && stage_ == Stage::Running) {
+    stage_ = Stage::Lingering;
+    next_ = time + linger;
+  }
+  if (time < next_ || alone_) return;
+  switch (stage_) {
+    case Stage::Running:
+      break;
+    case Stage::Lingering:
+      log_.remark("something that it left running is being ended");
+      begin_ending(spec_.grace);
+      break;
+    case Stage::Ending:
+    case Stage::Killing:
+      // Again and again: whoever is killed may have started another just before.
+      stage_ = Stage::Killing;
+      signal_all(SIGKILL);
+      next_ = time + look_again;
+      break;
+  }
+}
+
+void Holding::wait() {
+  const Millis until = std::min({timeout_at_, next_, now() + (main_ended_ ? 100ms : 60s)});
+  const auto most = static_cast<int>(std::max<std::int64_t>((until - now()).count(), 0));
+  std::array<pollfd, 3> ready{pollfd{signals_.get(), POLLIN, 0},
+                              pollfd{out_.get(), POLLIN, 0},
+                              pollfd{err_.get(), POLLIN, 0}};
+  poll(ready.data(), ready.size(), most);
+}
+
+void Holding::hear_signals() {
+  signalfd_siginfo signal{};
+  while (read(signals_.get(), &signal, sizeof signal) == sizeof signal) {
+    if (signal.ssi_signo == SIGCHLD) continue;
+    if (outcome_.error.empty()) outcome_.error = "ended on request";
+    const bool has_grace = signal.ssi_code == SI_QUEUE && signal.ssi_int >= 0;
+    if (stage_ != Stage::Killing) {
+      begin_ending(has_grace ? Duration{signal.ssi_int} : spec_.grace);
+    }
+  }
+}
+
+// As much as there is, but not for ever: time goes on.
+bool Holding::drain(Descriptor& pipe, bool is_stdout) {
+  std::array<char, std::size_t{64} * 1024> block;
+  for (int times = 0; pipe && times < 64; ++times) {
+    const ssize_t size = read(pipe.get(), block.data(), block.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return true;
+    if (size == 0) {
+      pipe.reset();
+      return false;
+    }
+    const std::string_view said{block.data(), static_cast<std::size_t>(size)};
+    log_.write(said);
+    if (is_stdout && spec_.only_stdout) stdout_.write(said);
+  }
+  return false;
+}
+
+void Holding::reap() {
+  int status = 0;
+  pid_t pid = 0;
+  while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    if (pid != main_) continue;
+    main_ended_ = true;
+    if (WIFEXITED(status)) outcome_.exit_code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) outcome_.signal = WTERMSIG(status);
+  }
+  alone_ = pid < 0 && errno == ECHILD;
+  // A daemon that was started from in here is nobody's.
+  if (main_ended_ && !alone_) alone_ = descendants_of(getpid()).empty();
+}
+
+void Holding::begin_ending(Duration grace) {
+  stage_ = Stage::Ending;
+  next_ = now() + grace;
+  signal_all(SIGTERM);
+  signal_all(SIGCONT);  // who is stopped cannot listen
+}
+
+void Holding::signal_all(int number) const {
+  for (const ProcessStatus& status : descendants_of(getpid())) {
+    if (!status.is_zombie) send_signal(status.pid, status.start_time, number);
+  }
+}
+
+void Holding::collect() {
+  if (outcome_.timed_out || !outcome_.error.empty()) outcome_.ended = Ended::Failed;
+  if (spec_.in_pane) {
+    outcome_.output = clean_text(without_escapes(tail_of_file(spec_.log, 2 * output_kept)));
+  } else {
+    outcome_.output = clean_text((spec_.only_stdout ? stdout_ : log_).recent());
+  }
+  outcome_.output = last_of(outcome_.output, output_kept);
+  const std::string published =
+      read_whole(folder_.file("output"), output_file_limit + 1).value_or("");
+  Result<Variables> values = parse_output(published);
+  if (published.size() > output_file_limit) {
+    values = fail(Error::Code::BadRequest, "it wrote more than 4 MiB to $REEVE_OUTPUT");
+  }
+  if (values) {
+    outcome_.values = *std::move(values);
+  } else if (outcome_.ended == Ended::Done) {
+    outcome_.ended = Ended::Failed;
+    outcome_.error = values.error().message;
+  }
+}
+
+// How it ended is worth more than what it said; and with a full disk it is told when there is room:
+// until then the lock says that the run is not over.
+void Holding::write_exit() {
+  if (folder_.write_exit(outcome_, spec_.synced)) return;
+  outcome_.output.clear();
+  while (!folder_.write_exit(outcome_, spec_.synced)) {
+    if (!spec_.log.empty() && truncate(spec_.log.c_str(), output_kept) != 0) spec_.log.clear();
+    timespec pause{0, 200'000'000};
+    nanosleep(&pause, nullptr);
+    if (access(folder_.path().c_str(), F_OK) != 0) return;  // nobody wants to know any more
+  }
+}
+
+int keep_log(std::string_view path) {
+  BoundedLog log{std::string(path), log_limit};
+  std::array<char, std::size_t{64} * 1024> block;
+  std::signal(SIGHUP, SIG_IGN);
+  while (true) {
+    const ssize_t size = read(STDIN_FILENO, block.data(), block.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) break;
+    log.write({block.data(), static_cast<std::size_t>(size)});
+  }
+  log.finish();
+  return 0;
+}
+
+}  // namespace
+
+int hold(std::span<const std::string_view> words) {
+  if (words.size() == 2 && words[0] == "--log") return keep_log(words[1]);
+  if (words.size() == 1 && words[0] == "--nursery") return serve_nursery(3);
+  if (words.size() != 1 || words[0].empty() || words[0][0] != '/') return 2;
+  close_range(3, ~0U, 0);
+  const RunDirectory folder{std::string(words[0])};
+  const Result<Descriptor> lock = folder.take_lock();
+  if (!lock) return lock.error().code == Error::Code::Conflict ? 0 : 1;
+  if (folder.has_started()) return 0;
+  Result<RunSpec> spec = folder.read_spec();
+  if (!spec) return spec.error().code == Error::Code::NotFound ? 0 : 1;
+  if (!spec->in_pane) setsid();
+  return Holding(folder, *std::move(spec)).run();
+}
+
+}  // namespace reeve::adapters

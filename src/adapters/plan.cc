@@ -1,0 +1,233 @@
+#include "adapters/plan.h"
+
+#include "base/match.h"
+#include "core/definition.h"
+#include "core/pipeline.h"
+#include "runbook/shell_text.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+
+// SEMANTICS: each kind has its limit, and a step its own.
+constexpr Duration notify_limit = 10s;
+constexpr Duration hook_limit = 60s;
+constexpr Duration poll_limit = 60s;
+
+constexpr std::array allowed{
+    "PATH", "HOME", "USER", "SHELL", "LANG", "TZ", "TERM", "SSH_AUTH_SOCK"};
+constexpr std::array for_desktop{
+    "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"};
+
+constexpr std::string_view desktop_text = R"bash(
+command -v notify-send >/dev/null || { echo "there is no notify-send on this machine"; exit 1; }
+exec notify-send --app-name=reeve ${REEVE_SOUND:+"--hint=string:sound-name:message"} -- \
+  "$REEVE_TITLE" "$REEVE_MESSAGE"
+)bash";
+
+void set(Variables& variables, const std::string& name, const std::string& value) {
+  std::erase_if(variables, [&](const auto& entry) { return entry.first == name; });
+  variables.emplace_back(name, value);
+}
+
+std::string value_of(const Variables& variables, std::string_view name) {
+  for (const auto& [key, value] : variables) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::string file_name(std::string_view label) {
+  std::string name(label.substr(0, 150));
+  for (char& letter : name) {
+    const auto byte = static_cast<unsigned char>(letter);
+    if (letter == '/' || byte < 0x20 || byte == 0x7F) letter = '_';
+  }
+  if (name.empty() || name.front() == '.') name.insert(0, "_");
+  return name;
+}
+
+Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundings& around) {
+  for (const auto& [name, value] : shell.variables) {
+    if (std::string why = runbook::refusal_of(value); !why.empty()) {
+      return fail(Error::Code::BadRequest, "the value of {" + name + "} " + why);
+    }
+  }
+  Plan plan;
+  RunSpec& spec = plan.spec;
+  spec.text = shell.text;
+  spec.strict = shell.strict;
+  spec.directory = shell.directory;
+  spec.timeout = shell.timeout;
+  const bool is_hook = std::holds_alternative<ToNobody>(start.effect.to);
+  if (is_hook && !spec.timeout) spec.timeout = hook_limit;
+  spec.environment = environment_for(around, start.id, shell.environment, shell.variables);
+  const std::string label = shell.label.empty() ? "shell" : shell.label;
+  spec.log =
+      log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);
+  // {checkpoint} of a strategy is what its command said on stdout.
+  spec.only_stdout = label.ends_with(" checkpoint") && label.find('#') != std::string::npos;
+  spec.synced = !label.starts_with("guard ");  // a guard is asked again
+  return plan;
+}
+
+Result<Plan> plan_notify(EffectId id, const Notify& notify, const Surroundings& around) {
+  Plan plan;
+  RunSpec& spec = plan.spec;
+  const State& state = around.state();
+  Variables environment;
+  if (!notify.about.empty()) {
+    const Event& event = notify.about.front();
+    spec.directory = root_of(state, event.project);
+    if (const auto* project = state.projects.projects.find(event.project)) {
+      environment.emplace_back("REEVE_PROJECT", project->name);
+    }
+    if (around.event_json) plan.stdin_text = around.event_json(event) + "\n";
+  }
+  environment.emplace_back("REEVE_TITLE", notify.title);
+  environment.emplace_back("REEVE_MESSAGE", notify.message);
+  if (notify.command.empty()) {
+    if (notify.sound) environment.emplace_back("REEVE_SOUND", "1");
+    for (const char* name : for_desktop) {
+      const std::string value = value_of(around.environment, name);
+      if (!value.empty()) environment.emplace_back(name, value);
+    }
+  }
+  spec.text = notify.command.empty() ? std::string(desktop_text) : notify.command;
+  spec.environment = environment_for(around, id, environment, {});
+  spec.has_stdin = true;
+  spec.timeout = notify_limit;
+  spec.log = log_path(around, "", "notify", id);
+  return plan;
+}
+
+Result<Plan> plan_queue(EffectId id,
+                        const QueueName& queue,
+                        const std::string& text,
+                        const Variables& variables,
+                        const Surroundings& around) {
+  Plan plan;
+  RunSpec& spec = plan.spec;
+  const State& state = around.state();
+  spec.text = text;
+  spec.directory = root_of(state, queue.project);
+  Variables environment;
+  if (const auto* project = state.projects.projects.find(queue.project)) {
+    environment.emplace_back("REEVE_PROJECT", project->name);
+  }
+  environment.emplace_back("REEVE_QUEUE", queue.name);
+  spec.environment = environment_for(around, id, environment, variables);
+  spec.timeout = poll_limit;
+  spec.only_stdout = true;
+  spec.log = log_path(around, "", "queue " + queue.name, id);
+  return plan;
+}
+
+}  // namespace
+
+bool is_allowed(std::string_view name) {
+  return name.starts_with("LC_") || std::ranges::find(allowed, name) != allowed.end();
+}
+
+std::string root_of(const State& state, ProjectNo project) {
+  if (const definition::Set* set = definition::current(state.definitions, project)) {
+    if (!set->root.empty()) return set->root;
+  }
+  const project::Project* known = state.projects.projects.find(project);
+  return known ? known->path : std::string();
+}
+
+std::string root_of(const State& state, PipelineId pipeline) {
+  const pipeline::Pipeline* found = state.pipelines.pipelines.find(pipeline);
+  if (!found) return {};
+  const definition::Set* set = definition::find(state.definitions, found->origin->set);
+  return set && !set->root.empty() ? set->root : root_of(state, found->project);
+}
+
+std::string run_path(const Surroundings& around, EffectId id) {
+  return around.home + "/runs/" + to_text(id);
+}
+
+std::string log_path(const Surroundings& around,
+                     std::string_view folder,
+                     std::string_view label,
+                     EffectId id) {
+  std::string path = around.home + "/logs/";
+  if (!folder.empty()) path += std::string(folder) + "/";
+  path += file_name(label);
+  const bool is_attempt = label.find('#') != std::string_view::npos || label == "agent";
+  if (is_attempt) path += "." + to_text(id);
+  return path + ".log";
+}
+
+Variables environment_for(const Surroundings& around,
+                          EffectId id,
+                          const Variables& environment,
+                          const Variables& variables) {
+  Variables result;
+  if (value_of(environment, "PATH").empty()) {
+    for (const auto& [name, value] : around.environment) {
+      if (is_allowed(name)) set(result, name, value);
+    }
+  }
+  for (const auto& [name, value] : environment) set(result, name, value);
+  // Steps say `reeve done`: they find the one that runs them if they know no other.
+  std::string path = value_of(result, "PATH");
+  if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
+  const std::string own = around.program.substr(0, around.program.rfind('/'));
+  if ((":" + path + ":").find(":" + own + ":") == std::string::npos) path += ":" + own;
+  set(result, "PATH", path);
+  const std::string run = run_path(around, id);
+  set(result, "REEVE_HOME", around.home);
+  set(result, "REEVE_SOCKET", around.socket);
+  set(result, "REEVE_RUN", run);
+  set(result, "REEVE_OUTPUT", run + "/output");
+  for (const auto& [name, value] : variables) set(result, runbook::variable_name(name), value);
+  return result;
+}
+
+Result<Plan> plan_for(const Start& start, const Surroundings& around) {
+  const EffectId id = start.id;
+  return match(
+      start.effect.what,
+      [&](const Shell& it) { return plan_shell(start, it, around); },
+      [&](const Spawn& it) { return plan_for(id, it, around); },
+      [&](const Send& it) { return plan_for(id, it, around); },
+      [&](const Kill&) -> Result<Plan> {
+        return fail(Error::Code::BadRequest, "an end is not run");
+      },
+      [&](const Nudge& it) { return plan_for(id, it, around); },
+      [&](const WorktreeAdd& it) { return plan_for(id, it, around); },
+      [&](const WorktreeRemove& it) { return plan_for(id, it, around); },
+      [&](const Merge& it) { return plan_for(id, it, around); },
+      [&](const Notify& it) { return plan_notify(id, it, around); },
+      [&](const PollQueue& it) {
+        Result<Plan> plan = plan_queue(id, it.queue, it.command, {}, around);
+        if (plan) plan->spec.synced = false;
+        return plan;
+      },
+      [&](const TakeQueueItem& it) {
+        return plan_queue(id, it.queue, it.command, {{"id", it.outside_id}}, around);
+      });
+}
+
+Outcome outcome_for(const Outer& effect, const RunDirectory& folder, Outcome held) {
+  if (!std::holds_alternative<PollQueue>(effect)) return held;
+  held.values.clear();
+  if (held.ended != Ended::Done || held.exit_code != 0) return held;
+  Result<Variables> items = parse_items(read_whole(folder.file("stdout")).value_or(""));
+  if (items) {
+    held.values = *std::move(items);
+  } else {
+    held.ended = Ended::Failed;
+    held.error = items.error().message;
+  }
+  return held;
+}
+
+}  // namespace reeve::adapters

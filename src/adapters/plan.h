@@ -1,0 +1,86 @@
+#pragma once
+
+#include "adapters/run_directory.h"
+#include "base/result.h"
+#include "core/effect.h"
+#include "core/event.h"
+#include "core/state.h"
+#include "core/turn.h"
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What is run for an effect: always a text for bash that was fixed beforehand, by the runbook or
+// here, with every value in its environment.
+//
+// Where the logs are. What a run says is kept in the home, in
+//
+//     logs/pipe-4f7kq2/merge#2.1234-0.log            an attempt of a phase: label and effect
+//     logs/pipe-4f7kq2/merge#2 rollback.1240-0.log   what else its strategy runs
+//     logs/pipe-4f7kq2/guard tests_pass.log          the last check of a guard
+//     logs/work-81hd2k/agent.1250-0.log              an attempt of an agent
+//     logs/hook.log, notify.log, ...                 what belongs to no pipeline: the last one
+//
+// with what cannot stand in a file's name as `_`. Effects count up, so of the files of one label
+// the one with the larger numbers is the later.
+namespace reeve::adapters {
+
+// What a plan needs to know of the daemon it is for.
+struct Surroundings {
+  std::string home;
+  std::string socket;
+  std::string program;    // reeve itself, by a path that others can use
+  Variables environment;  // the daemon's own, all of it
+  std::function<const State&()> state;
+  std::function<std::string(const Event&)> event_json;
+};
+
+struct Plan {
+  RunSpec spec;
+  std::string stdin_text;
+};
+
+// An error says why it cannot be done at all. Not for kills, nor for sessions (agent_plan.h).
+Result<Plan> plan_for(const Start& start, const Surroundings& around);
+
+// The outcome of an effect, from how its run ended.
+Outcome outcome_for(const Outer& effect, const RunDirectory& folder, Outcome held);
+
+std::string run_path(const Surroundings& around, EffectId id);
+std::string log_path(const Surroundings& around,
+                     std::string_view folder,
+                     std::string_view label,
+                     EffectId id);
+
+// The whole environment of a run: of the caller what the allow-list names (or of the daemon, if
+// nothing came from a caller), then `environment`, then ours, then the values of placeholders.
+Variables environment_for(const Surroundings& around,
+                          EffectId id,
+                          const Variables& environment,
+                          const Variables& variables);
+
+// The names of the allow-list, LC_* beside them.
+bool is_allowed(std::string_view name);
+
+// The root of a project's folder; empty: it has none.
+std::string root_of(const State& state, ProjectNo project);
+std::string root_of(const State& state, PipelineId pipeline);
+
+// ── git (git_plan.cc) ──
+Result<Plan> plan_for(EffectId id, const WorktreeAdd& add, const Surroundings& around);
+Result<Plan> plan_for(EffectId id, const WorktreeRemove& remove, const Surroundings& around);
+Result<Plan> plan_for(EffectId id, const Merge& merge, const Surroundings& around);
+
+// ── Agents (agent_plan.cc) ──
+Result<Plan> plan_for(EffectId id, const Spawn& spawn, const Surroundings& around);
+Result<Plan> plan_for(EffectId id, const Send& send, const Surroundings& around);
+Result<Plan> plan_for(EffectId id, const Nudge& nudge, const Surroundings& around);
+
+// ── Outside queues (poll_items.cc) ──
+
+// The items of a JSON array, or of lines of JSON, by their `id`. An error says what is wrong.
+Result<Variables> parse_items(std::string_view text);
+
+}  // namespace reeve::adapters

@@ -1,0 +1,376 @@
+#include "adapters/runner.h"
+
+#include "adapters/agent_plan.h"
+#include "adapters/spawn_hold.h"
+#include "base/match.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace reeve::adapters {
+namespace {
+
+using namespace std::chrono_literals;
+
+// What an epoll event belongs to, beside the runs.
+constexpr std::uint64_t the_timer = 0;
+constexpr std::uint64_t the_processes = ~std::uint64_t{0};
+constexpr std::uint64_t the_nursery = the_processes - 1;
+
+constexpr std::uint64_t logs_limit = std::uint64_t{2} << 30U;
+constexpr auto logs_again = 10min;
+
+void listen_to(const Descriptor& poll, int descriptor, std::uint64_t number) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = number;
+  epoll_ctl(poll.get(), EPOLL_CTL_ADD, descriptor, &event);
+}
+
+// Whether what the logs are of is not over.
+bool is_open(const State& state, std::string_view name) {
+  if (const std::optional<PipelineId> id = parse_id<PipelineId>(name)) {
+    const pipeline::Pipeline* pipeline = state.pipelines.pipelines.find(*id);
+    return pipeline && !pipeline->ended_at;
+  }
+  const std::optional<WorkId> work = parse_id<WorkId>(name);
+  const task::Attempt* attempt = work ? state.tasks.attempts.find(*work) : nullptr;
+  const task::Task* task = attempt ? state.tasks.tasks.find(attempt->work) : nullptr;
+  return task && !task->over_at;
+}
+
+Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
+Outcome unknown(std::string error) { return {.ended = Ended::Unknown, .error = std::move(error)}; }
+
+}  // namespace
+
+Runner::Runner(Surroundings around, std::string boot_id)
+    : around_(std::move(around)),
+      boot_id_(std::move(boot_id)),
+      processes_(boot_id_),
+      poll_(epoll_create1(EPOLL_CLOEXEC)),
+      timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+      logs_(around_.home + "/logs", logs_limit, [this](std::string_view name) {
+        return is_open(around_.state(), name);
+      }) {
+  listen_to(poll_, timer_.get(), the_timer);
+  listen_to(poll_, processes_.fd(), the_processes);
+  if (nursery_) listen_to(poll_, nursery_.fd(), the_nursery);
+}
+
+Runner::~Runner() = default;
+
+void Runner::begin() {
+  adopt_sessions();
+  find_leftovers();
+  logs_.begin();
+  arm();
+}
+
+std::vector<Report> Runner::take() {
+  std::vector<Report> reports = std::exchange(reports_, {});
+  for (Report& report : processes_.take()) reports.push_back(std::move(report));
+  return reports;
+}
+
+void Runner::done(EffectId effect, Outcome outcome, std::vector<std::string> folders) {
+  if (!folders.empty()) finished_[effect] = std::move(folders);
+  reports_.emplace_back(EffectDone{effect, std::move(outcome)});
+}
+
+// ── Starting ──
+
+Runner::Run Runner::run_for(const Start& start, const std::string& path) const {
+  return Run{.effect = start.id, .what = start.effect, .folder = RunDirectory(path)};
+}
+
+void Runner::start(const Start& start) {
+  if (const Kill* effect = std::get_if<Kill>(&start.effect.what)) return kill(start, *effect);
+  if (never_.erase(start.id) > 0) return done(start.id, failed("it was ended before it began"));
+  const Spawn* spawn = std::get_if<Spawn>(&start.effect.what);
+  if (spawn && spawn->session) return begin_session(start, *spawn);
+  // Only who runs something says something.
+  if (const Clock::time_point now = Clock::now(); now >= logs_at_ + logs_again) {
+    logs_at_ = now;
+    logs_.begin();
+  }
+  const Result<Plan> plan = plan_for(start, around_);
+  if (!plan) return done(start.id, failed(plan.error().message));
+  const std::string path = run_path(around_, start.id);
+  if (auto launched = launch(run_for(start, path), *plan); !launched) {
+    done(start.id, failed(launched.error().message), {path});
+  }
+  arm();
+}
+
+Result<void> Runner::launch(Run run, const Plan& plan) {
+  const std::string& log = plan.spec.log;
+  if (!log.empty()) {
+    if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return made;
+  }
+  if (auto made = run.folder.prepare(plan.spec, plan.stdin_text); !made) return made;
+  run.log = log;
+  run.is_fresh = true;
+  run.is_unborn = true;
+  const std::string path = run.folder.path();
+  const RunNo number = add(std::move(run));
+  if (nursery_) {
+    nursery_.start(number, path);
+  } else {
+    start_by_ourselves(number);
+  }
+  return {};
+}
+
+void Runner::hear_nursery() {
+  while (std::optional<Nursery::Born> news = nursery_.next()) born(*std::move(news));
+  if (nursery_) return;
+  // Those it was asked for may be on their way or not: of two holds for one run the second leaves.
+  std::vector<RunNo> unborn;
+  for (const auto& [number, run] : runs_) {
+    if (run.is_unborn) unborn.push_back(number);
+  }
+  for (const RunNo number : unborn) start_by_ourselves(number);
+}
+
+void Runner::start_by_ourselves(RunNo number) {
+  Nursery::Born news{.number = number};
+  Result<SpawnedHold> hold = spawn_hold(runs_.at(number).folder);
+  if (hold) {
+    news.pid = hold->pid;
+    news.pidfd = std::move(hold->pidfd);
+    const std::optional<ProcessStatus> status = status_of(hold->pid);
+    if (status) news.start_time = status->start_time;
+  } else {
+    news.error = hold.error().message;
+  }
+  born(std::move(news));
+}
+
+void Runner::born(Nursery::Born news) {
+  const auto found = runs_.find(news.number);
+  if (found == runs_.end()) return;
+  Run& run = found->second;
+  run.is_unborn = false;
+  if (!news.error.empty()) return ended(news.number, failed(news.error));
+  run.hold = Process{news.pid, news.start_time, boot_id_};
+  run.pidfd = std::move(news.pidfd);
+  if (!run.pidfd) return;
+  listen_to(poll_, run.pidfd.get(), news.number);
+  if (run.grace) signal_hold(run);
+  if (const auto* to = std::get_if<dispatch::Address>(&run.what.to)) {
+    reports_.emplace_back(ChildStarted{to->dispatch, *run.hold});
+  }
+}
+
+void Runner::remove(const std::string& folder) {
+  if (nursery_) {
+    nursery_.remove(folder);
+  } else {
+    RunDirectory(folder).remove();
+  }
+}
+
+Runner::RunNo Runner::add(Run run) {
+  const RunNo number = ++last_run_;
+  if (run.pidfd) listen_to(poll_, run.pidfd.get(), number);
+  runs_.emplace(number, std::move(run));
+  return number;
+}
+
+// ── Observing ──
+
+// A kill that was asked for is asked for again.
+void Runner::observe(const Start& start) {
+  const auto tell = [&](engine::Observation seen) {
+    const bool is_over = std::holds_alternative<engine::Finished>(seen) ||
+                         std::holds_alternative<engine::CannotKnow>(seen);
+    if (is_over && !finished_.contains(start.id)) {
+      finished_[start.id] = {run_path(around_, start.id)};
+    }
+    reports_.emplace_back(EffectObserved{start.id, std::move(seen)});
+  };
+  if (std::holds_alternative<Kill>(start.effect.what)) return tell(engine::NeverStarted{});
+  const Spawn* spawn = std::get_if<Spawn>(&start.effect.what);
+  tell(spawn && spawn->session ? observe_session(start, *spawn)
+                               : adopt(run_for(start, run_path(around_, start.id))));
+  arm();
+}
+
+// What runs is ours from now on.
+engine::Observation Runner::adopt(Run run) {
+  return match(
+      run.folder.look(),
+      [&](const RunDirectory::Running& running) -> engine::Observation {
+        run.hold = running.hold;
+        if (const Result<RunSpec> spec = run.folder.read_spec()) run.log = spec->log;
+        watch_hold(add(std::move(run)));
+        return engine::StillRunning{};
+      },
+      [&](const RunDirectory::Ended& ended) -> engine::Observation {
+        return engine::Finished{outcome_for(run.what.what, run.folder, ended.outcome)};
+      },
+      [&](const RunDirectory::Lost& lost) -> engine::Observation {
+        if (lost.hold.boot_id != boot_id_) {
+          return engine::CannotKnow{"the machine was started anew while it ran"};
+        }
+        if (left_of(run).empty()) return engine::CannotKnow{"its hold was killed"};
+        run.hold = lost.hold;
+        run.is_orphaned = true;
+        add(std::move(run));
+        return engine::StillRunning{};
+      },
+      [](const RunDirectory::Never&) -> engine::Observation { return engine::NeverStarted{}; },
+      [](const RunDirectory::Unreadable& it) -> engine::Observation {
+        return engine::CannotKnow{it.why};
+      });
+}
+
+// One that has only just begun is looked at again; one that is gone has ended meanwhile.
+void Runner::watch_hold(RunNo number) {
+  Run& run = runs_.at(number);
+  if (!run.hold || run.pidfd) return;
+  Descriptor pidfd(pidfd_open(run.hold->pid));
+  if (!is_alive(*run.hold, boot_id_)) return hold_ended(number);
+  if (!pidfd) return;
+  listen_to(poll_, pidfd.get(), number);
+  run.pidfd = std::move(pidfd);
+  if (run.grace) signal_hold(run);
+}
+
+// ── Ending ──
+
+void Runner::hold_ended(RunNo number) {
+  Run& run = runs_.at(number);
+  // Of ours, if there was no nursery.
+  if (run.hold && run.hold->pid > 0) waitpid(static_cast<pid_t>(run.hold->pid), nullptr, WNOHANG);
+  run.pidfd.reset();
+  match(
+      run.folder.look(),
+      [&](const RunDirectory::Running& running) {
+        // Another one was faster, or it takes a moment yet: it is looked at again.
+        run.hold = running.hold;
+      },
+      [&](const RunDirectory::Ended& end) {
+        ended(number, outcome_for(run.what.what, run.folder, end.outcome));
+      },
+      [&](const RunDirectory::Lost&) {
+        run.is_orphaned = !left_of(run).empty();
+        if (!run.is_orphaned) ended(number, unknown("its hold was killed"));
+      },
+      [&](const RunDirectory::Never&) { ended(number, failed("it could not be started")); },
+      [&](const RunDirectory::Unreadable& it) { ended(number, unknown(it.why)); });
+}
+
+void Runner::ended(RunNo number, Outcome outcome) {
+  Run run = std::move(runs_.at(number));
+  runs_.erase(number);
+  if (run.starts) return session_started(std::move(run), std::move(outcome));
+  if (run.session) {
+    session_ended(run, outcome);
+  } else {
+    done(run.effect, outcome, {run.folder.path()});
+  }
+  // Observed dead; and what it said last is worth knowing.
+  Outcome end{.output = outcome.output, .values = outcome.values};
+  for (const EffectId killer : run.killers) done(killer, end);
+}
+
+// ── After the report ──
+
+void Runner::decided(const Report& report, engine::Sequence sequence) {
+  const auto clear = [&](EffectId effect) {
+    const auto found = finished_.find(effect);
+    if (found == finished_.end()) return;
+    cleared_.push_back({sequence, std::move(found->second), {}});
+    finished_.erase(found);
+  };
+  match(
+      report,
+      [&](const EffectDone& done) { clear(done.effect); },
+      [&](const EffectObserved& seen) { clear(seen.effect); },
+      [&](const AgentGone& agent) {
+        const auto found = gone_.find(agent.work);
+        if (found == gone_.end()) return;
+        cleared_.push_back({sequence, {found->second}, link_of(agent.work)});
+        gone_.erase(found);
+      },
+      [](const ProcessEnded&) {},
+      [](const AgentActive&) {},
+      [](const ChildStarted&) {},
+      [](const ChildAlive&) {});
+}
+
+void Runner::durable(engine::Sequence sequence) {
+  while (!cleared_.empty() && cleared_.front().after <= sequence) {
+    const Cleared cleared = std::move(cleared_.front());
+    cleared_.pop_front();
+    // The link first: whoever follows it finds a folder.
+    if (!cleared.link.empty()) unlink(cleared.link.c_str());
+    for (const std::string& folder : cleared.folders) remove(folder);
+  }
+}
+
+// ── Looking ──
+
+void Runner::look() {
+  std::array<epoll_event, 64> events{};
+  const int count = epoll_wait(poll_.get(), events.data(), static_cast<int>(events.size()), 0);
+  bool time = false;
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t number = events[static_cast<std::size_t>(i)].data.u64;
+    if (number == the_timer) {
+      time = true;
+    } else if (number == the_processes) {
+      processes_.look();
+    } else if (number == the_nursery) {
+      hear_nursery();
+    } else if (runs_.contains(number)) {
+      hold_ended(number);
+    }
+  }
+  if (time) {
+    std::uint64_t times = 0;
+    if (read(timer_.get(), &times, sizeof times) < 0 && errno != EAGAIN) return;
+    const Clock::time_point now = Clock::now();
+    std::vector<RunNo> numbers;
+    for (const auto& [number, run] : runs_) numbers.push_back(number);
+    for (const RunNo number : numbers) look_at(number, now);
+    clear_leftovers();
+    for (int i = 0; i < 4 && logs_.is_busy(); ++i) logs_.step();
+  }
+  arm();
+}
+
+// Soon, if there is something that has no descriptor; now and then, if something may grow.
+void Runner::arm() {
+  std::chrono::nanoseconds next = 0ns;
+  const auto consider = [&](std::chrono::nanoseconds after) {
+    next = next == 0ns ? after : std::min(next, after);
+  };
+  if (!leftovers_.empty() || logs_.is_busy() || nursery_.flush()) consider(10ms);
+  for (const auto& [number, run] : runs_) {
+    if (run.is_unborn) continue;
+    if (!run.pidfd) {
+      consider(50ms);
+    } else if (std::holds_alternative<Spawn>(run.what.what) || !run.killers.empty()) {
+      consider(500ms);
+    }
+  }
+  itimerspec current{};
+  timerfd_gettime(timer_.get(), &current);
+  const bool is_armed = current.it_value.tv_sec != 0 || current.it_value.tv_nsec != 0;
+  const std::chrono::nanoseconds left = std::chrono::seconds(current.it_value.tv_sec) +
+                                        std::chrono::nanoseconds(current.it_value.tv_nsec);
+  if (next == 0ns || (is_armed && left <= next)) return;
+  itimerspec when{};
+  when.it_value.tv_nsec = next.count();
+  timerfd_settime(timer_.get(), 0, &when, nullptr);
+}
+
+}  // namespace reeve::adapters
