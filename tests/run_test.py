@@ -3,12 +3,11 @@
 import json
 import os
 import signal
-import subprocess
 import textwrap
 import time
 import unittest
 
-from reeve_testing import REEVE, Home
+from reeve_testing import Home
 
 
 class Project(Home):
@@ -382,6 +381,228 @@ class Workers(Project):
         self.assertIn("nightly", self.out("status"))
         self.assertEqual(self.data("cron", "disable", "nightly")["state"], "disabled")
         self.assertIn("did you mean", self.err("cron", "enable", "nigthly", code=3))
+
+
+STEPS = """
+    [command.go]
+    args = "<how>"
+    run  = { pipeline = "go" }
+
+    [pipeline.go]
+    inputs = ["how"]
+    [[pipeline.go.phase]]
+    name = "first"
+    run  = "echo first of {how}; echo value=$REEVE_PHASE-{how} >> $REEVE_OUTPUT; reeve checkpoint 'begun {how}'"
+    [[pipeline.go.phase]]
+    name = "second"
+    pre  = ["ready"]
+    lock = "main"
+    run  = "echo second {first.value} $REEVE_FENCE; while [ -e hold ]; do sleep 0.05; done"
+    [guard.ready]
+    condition = "echo looking for ready; test -e ready"
+    retry     = { max = 1000, interval = "100ms" }
+    [lock.main]
+
+    [command.fail]
+    run = { pipeline = "fail" }
+    [pipeline.fail]
+    on_fail = "fail"
+    [[pipeline.fail.phase]]
+    name  = "work"
+    run   = "echo nope >&2; exit 3"
+    retry = { max = 1, delay = "1h" }
+
+    [command.word]
+    args = "<word>"
+    run  = { pipeline = "word" }
+    [pipeline.word]
+    inputs  = ["word"]
+    on_fail = "fail"
+    [[pipeline.word.phase]]
+    name = "say"
+    run  = "if [ {word} = good ]; then reeve done; exit 9; else reeve done --error {word}; fi"
+
+    [command.ask]
+    run = { pipeline = "ask" }
+    [pipeline.ask]
+    on_fail = "fail"
+    [[pipeline.ask.phase]]
+    name = "ask"
+    run  = "reeve ask 'Publish?' --option yes --option no > answer.txt"
+    [[pipeline.ask.phase]]
+    name = "use"
+    run  = "echo {ask.answer} > used.txt"
+
+    [command.slots]
+    run = { pipeline = "slots" }
+    [pipeline.slots]
+    [[pipeline.slots.phase]]
+    name      = "work"
+    semaphore = { name = "room", weight = 2 }
+    run       = "true"
+    [semaphore.room]
+    capacity = 2
+
+    [command.chain]
+    args = "<after>"
+    run  = { pipeline = "chain" }
+    [pipeline.chain]
+    inputs = ["after"]
+    after  = ["{after}"]
+    [[pipeline.chain.phase]]
+    name = "only"
+    run  = "true"
+"""
+
+
+class Steps(Project):
+    """With programs that really run."""
+
+    def setUp(self):
+        super().setUp()
+        self.write(STEPS)
+
+    def touch(self, name):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8"):
+            pass
+
+    def read(self, name):
+        with open(os.path.join(self.work, name), encoding="utf-8") as file:
+            return file.read()
+
+    def test_a_guard_a_lock_outputs_checkpoints_and_logs(self):
+        id = self.run_id("go", "x")
+        self.until(lambda: "looking for ready" in self.out("why", id))
+        why = self.out("why", id)
+        self.assertIn("guard ready since", why)
+        self.assertIn("| looking for ready", why)
+        self.assertIn("next: guard ready is ", why)
+        self.reeve("lock", "acquire", "main", "--holder", "ben", "--label", "by hand")
+        self.touch("ready")
+        self.blocked(id, "lock")
+        why = self.out("why", id)
+        self.assertIn("lock main held by ben", why)
+        self.touch("hold")
+        self.reeve("lock", "release", "main", "--holder", "ben")
+        self.until(lambda: self.data("show", id)["state"] == "running")
+        following = self.start("logs", id, "-f", "--phase", "second")
+        second = self.run_id("go", "y")
+        self.blocked(second, "lock")
+        why = self.out("why", second)
+        self.assertIn(f"lock main held by {id}", why)
+        self.assertIn(f"phase second of {id}", why)
+        self.assertIn(id, self.out("status"))
+        os.remove(os.path.join(self.work, "hold"))
+        self.assertEqual(self.data("wait", id, second)["pipelines"][1]["state"], "done")
+        shown = self.data("show", id)
+        self.assertEqual(shown["outputs"], {"first": {"value": "first-x"}})
+        self.assertEqual(shown["checkpoints"][0]["message"], "begun x")
+        logs = self.reeve("logs", id)
+        self.assertRegex(logs.stdout, r"^first of x\nsecond first-x \d+\n$")
+        self.assertRegex(logs.stderr, "first#1:\nsecond#1:\n$")
+        self.assertRegex(following.communicate(timeout=10)[0], r"^second first-x \d+\n$")
+        self.assertIn("looking for ready", self.out("logs", id, "--guards"))
+        self.assertEqual(self.out("logs", id, "--attempt", "2"), "")
+
+    def test_a_backoff_is_shown_and_cut_short(self):
+        id = self.run_id("fail")
+        self.blocked(id, "backoff")
+        why = self.out("why", id)
+        self.assertIn("it failed: exit code 3", why)
+        self.assertRegex(why, "next: phase work is tried again, in (1h|59m)")
+        self.assertIn("running", self.out("resume", id))
+        self.assertEqual(self.reeve("wait", id, code=1).returncode, 1)
+        self.assertEqual(self.out("logs", id), "nope\nnope")
+        self.assertEqual(self.out("logs", id, "--attempt", "2"), "nope")
+
+    def test_a_semaphore_and_a_dependency_are_shown(self):
+        self.touch("ready")
+        self.run_id("slots")
+        self.until(lambda: not self.data("pipeline", "list", "--active")["pipelines"])
+        self.reeve("sem", "acquire", "room", "--holder", "ben")
+        id = self.run_id("slots")
+        self.blocked(id, "semaphore")
+        self.assertIn("sem room held by ben", self.out("why", id))
+        chained = self.run_id("chain", id)
+        self.blocked(chained, "dependency")
+        why = self.out("why", chained)
+        self.assertIn(f"dependency {id}", why)
+        self.assertIn("sem room held by ben", why)
+        self.reeve("sem", "release", "room", "--holder", "ben")
+        self.out("wait", chained)
+        self.assertIn("NOT_FOUND", self.error("run", "chain", "pipe-zzzzzz", code=3)["code"])
+
+    def test_a_steps_own_word_counts(self):
+        self.assertEqual(self.data("run", "word", "good", "--wait")["state"], "done")
+        failed = json.loads(self.reeve("--json", "run", "word", "bad luck", "--wait", code=1).stdout)
+        self.assertIn("bad luck", failed["data"]["error"])
+
+    def test_a_step_asks_and_the_answer_is_its_output(self):
+        id = self.run_id("ask")
+        on = self.blocked(id, "decision")["blocked_on"]
+        self.out("decision", "resolve", on["name"], "--choice", "no")
+        self.out("wait", id)
+        self.assertEqual((self.read("answer.txt"), self.read("used.txt")), ("no\n", "no\n"))
+
+    def test_a_run_is_cancelled_paused_resumed_and_followed(self):
+        self.touch("ready")
+        self.touch("hold")
+        id = self.run_id("go", "x")
+        self.until(lambda: self.data("show", id).get("phase") == "second")
+        self.until(lambda: self.data("show", id)["state"] == "running")
+        self.assertIn("cancelled", self.out("cancel", id))
+        self.assertEqual(self.data("lock", "show", "main")["state"], "free")
+        os.remove(os.path.join(self.work, "hold"))
+        followed = self.out("run", "go", "z", "--follow")
+        for part in ("pipeline:started", "phase=first", "phase=second", "pipeline:complete", "go done"):
+            self.assertIn(part, followed)
+        os.remove(os.path.join(self.work, "ready"))
+        id = self.run_id("go", "w")
+        self.blocked(id, "guard")
+        self.out("pause", id)
+        self.blocked(id, "paused")
+        self.touch("ready")
+        self.out("resume", id)
+        self.out("wait", id)
+        self.assertEqual(self.error("resume", id, code=5)["code"], "NOT_ALLOWED")
+
+    def test_what_a_runbook_lets_through_reaches_a_step_and_never_the_journal(self):
+        self.write("""
+            [command.env]
+            run = { pipeline = "env" }
+            [pipeline.env]
+            on_fail  = "fail"
+            pass_env = ["TRACKER_URL"]
+            secret   = ["TRACKER_TOKEN"]
+            [[pipeline.env.phase]]
+            name = "show"
+            run  = "echo [$TRACKER_URL] [${#TRACKER_TOKEN}] [$OTHER] [$REEVE_SECRETS]"
+        """, "env.toml")
+        env = {"TRACKER_URL": "http://tracker", "TRACKER_TOKEN": "hunter2hunter2", "OTHER": "no"}
+        id = json.loads(self.reeve("--json", "run", "env", "--wait", env=env).stdout)["data"]["id"]
+        self.assertEqual(self.out("logs", id), "[http://tracker] [14] [] []")
+        self.stop_daemon()
+        journal = os.path.join(self.home, "journal")
+        for folder, _, files in os.walk(journal if os.path.isdir(journal) else self.home):
+            for name in files:
+                if "/secrets" in folder:
+                    self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600)
+                    continue
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(b"hunter2", file.read(), name)
+
+    def test_a_run_goes_on_when_the_daemon_is_killed(self):
+        self.touch("ready")
+        self.touch("hold")
+        id = self.run_id("go", "x")
+        self.until(lambda: self.data("show", id).get("phase") == "second")
+        waiting = self.start("wait", id)
+        time.sleep(0.2)
+        self.stop_daemon(signal.SIGKILL)
+        self.assertEqual(self.data("show", id)["phase"], "second")
+        os.remove(os.path.join(self.work, "hold"))
+        self.assertEqual(waiting.wait(20), 0)
+        self.assertEqual(self.out("logs", id).count("first of x"), 1)
 
 
 if __name__ == "__main__":

@@ -13,5 +13,5 @@ until_true 60 all_ended
 is "1 2 3 4 5" "$(sort .reeve/fixed.txt | xargs)" "fixed"
 is "1 1 1 1 2 3" "$(sort .reeve/tried.txt | uniq -c | awk '{ print $1 }' | xargs)" "attempts"
 is 5 "$(reeve queue stats bugs --json | sed 's/.*"completed":\([0-9]*\).*/\1/')" "completed"
-reeve queue list bugs_dead | grep -q no.idea
+reeve queue list bugs_dead --json | grep -q 'no idea'
 reeve worker stop bugfix | grep -q stopped

@@ -19,7 +19,9 @@ void tell_worker(Tell& tell, const Reply&) {
   const WorkerName name = name_of<WorkerName>(tell);
   const worker::Worker* worker = tell.state().workers.workers.find(name);
   tell.result();
-  if (worker) show_worker(tell, tell.state(), name, *worker);
+  if (worker) return show_worker(tell, tell.state(), name, *worker);
+  // One that was stopped and has nothing to finish is forgotten.
+  tell.json.field("name", tell.kept().name).field("state", "stopped");
 }
 
 // The definitions of the project that the client has read, or those in force.

@@ -104,7 +104,7 @@ TEST_F(RunPlans, ArgumentsBecomeInputsAndTheRunbooksOwnAreFilledIn) {
   EXPECT_EQ(fix->what, RunPlan::What::Pipeline);
   EXPECT_EQ(fix->name, "fix");
   EXPECT_EQ(fix->inputs,
-            (Words{{"bug", "42"}, {"priority", "7"}, {"loud", "true"}, {"label", "shop/42"}}));
+            (Words{{"loud", "true"}, {"bug", "42"}, {"priority", "7"}, {"label", "shop/42"}}));
   EXPECT_EQ(fix->definitions.pass_env, std::vector<std::string>{"TRACKER"});
   EXPECT_EQ(fix->definitions.secret, std::vector<std::string>{"TOKEN"});
 }

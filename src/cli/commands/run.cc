@@ -91,6 +91,7 @@ int start_pipeline(Context& context, const Parsed& parsed, const tools::RunPlan&
   if (!context.json() && !context.quiet()) context.output.note(fmt::format("{} started", id));
   WatchPlan watching{.ids = {id}};
   watching.tells_changes = parsed.has("follow");
+  watching.since = (*answer)["seq"].natural();
   if (const auto limit = parsed.duration("timeout")) watching.limit = limit->count();
   return tell_watched(context, watching, watch(context, watching), false);
 }

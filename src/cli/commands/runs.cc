@@ -78,11 +78,21 @@ std::string event_line(const Output& output, const Json& event) {
   const Json& data = event["data"];
   const std::string name = event["name"].text();
   std::string words;
+  const auto add = [&](const std::string& key, const Json& value) {
+    const std::string text = value.is_string() ? value.text() : value.write();
+    if (text.empty() || text == "false" || text == "null") return;
+    words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
+  };
   for (const auto& [key, value] : data.members()) {
     if (key == "pipeline" || (key == "name" && data.has("phase"))) continue;
-    const std::string text = value.is_string() ? value.text() : value.write();
-    if (text.empty() || text == "false" || text == "null") continue;
-    words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
+    if (key != "what") {
+      add(key, value);
+      continue;
+    }
+    // {"has_passed":{"checks":1}}: what it was stands in the event's name already.
+    for (const auto& [kind, facts] : value.members()) {
+      for (const auto& [fact, of] : facts.members()) add(fact, of);
+    }
   }
   const auto at = parse_moment(event["at"].text());
   const std::string time =
@@ -104,9 +114,9 @@ class Watch {
     if (plan_.tells_changes) {
       for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
     }
-    const auto follow = client_.begin("events.follow",
-                                      json_of({{"match", patterns}, {"all_projects", true}}),
-                                      Client::Kind::Follow);
+    Json params = json_of({{"match", patterns}, {"all_projects", true}});
+    if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
+    const auto follow = client_.begin("events.follow", params, Client::Kind::Follow);
     for (const std::string& id : plan_.ids) look_at(id);
     for (;;) {
       if (const auto answer = client_.take(follow); answer && !*answer) {

@@ -29,6 +29,7 @@ struct WatchPlan {
   bool any = false;            // one is enough
   std::int64_t limit = -1;     // ms
   bool tells_changes = false;  // --follow: a line for everything that happens
+  std::uint64_t since = 0;     // from this change on; 0: from now
 };
 
 struct Watched {

@@ -48,11 +48,11 @@ void tell(Context& context, const Json& why) {
   std::string indent = "  ";
   for (const Json& link : chain) {
     std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
-    if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
-    if (link.has("since")) line += fmt::format(" since {}", output.moment(link["since"]));
     if (link.has("pipeline") && link["pipeline"].text() != why["id"].text()) {
       line += fmt::format(" of {}", link["pipeline"].text());
     }
+    if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
+    if (link.has("since")) line += fmt::format(" since {}", output.moment(link["since"]));
     if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
     output.line(indent + line);
     if (link.has("detail")) {

@@ -12,6 +12,9 @@ namespace reeve::cli {
 namespace {
 
 std::string line_of(const Json& worker) {
+  if (!worker.has("queue")) {
+    return fmt::format("{} {}", printable(worker["name"].text()), worker["state"].text());
+  }
   return fmt::format("{} {}, {} of {} at work on {}",
                      printable(worker["name"].text()),
                      worker["state"].text(),
