@@ -511,9 +511,9 @@ class Steps(Project):
         self.assertIn("it failed: exit code 3", why)
         self.assertRegex(why, "next: phase work is tried again, in (1h|59m)")
         self.assertIn("running", self.out("resume", id))
-        self.assertEqual(self.reeve("wait", id, code=1).returncode, 1)
-        self.assertEqual(self.out("logs", id), "nope\nnope")
+        self.until(lambda: self.out("logs", id) == "nope\nnope")
         self.assertEqual(self.out("logs", id, "--attempt", "2"), "nope")
+        self.blocked(id, "backoff")
 
     def test_a_semaphore_and_a_dependency_are_shown(self):
         self.touch("ready")

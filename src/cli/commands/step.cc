@@ -12,11 +12,10 @@ namespace reeve::cli {
 
 namespace {
 
-int tell_ok(Context& context, const Answer& answer, std::string_view words) {
+// What goes well is not worth a line in the step's log.
+int tell_ok(Context& context, const Answer& answer) {
   if (!answer) return context.fail(answer.error());
-  if (context.json()) return context.output.succeed(*answer);
-  if (!context.quiet()) context.output.note(words);
-  return context.output.done();
+  return context.json() ? context.output.succeed(*answer) : context.output.done();
 }
 
 }  // namespace
@@ -24,15 +23,14 @@ int tell_ok(Context& context, const Answer& answer, std::string_view words) {
 // An agent says how its work went; a step how its phase did, which counts when the step has ended.
 int done_command(Context& context, const Parsed& parsed) {
   Json params = json_of({{"error", text_of(parsed, "error")}});
-  const std::string_view words = parsed.has("error") ? "noted: failed" : "noted: done";
   if (const auto agent = environment("REEVE_AGENT")) {
     params.set("id", *agent);
-    return tell_ok(context, context.client().change("agent.report", std::move(params)), words);
+    return tell_ok(context, context.client().change("agent.report", std::move(params)));
   }
   const auto pipeline = own_id(context, "REEVE_PIPELINE", "done");
   if (!pipeline) return static_cast<int>(Exit::Usage);
   params.set("id", *pipeline);
-  return tell_ok(context, context.client().change("pipeline.finish", std::move(params)), words);
+  return tell_ok(context, context.client().change("pipeline.finish", std::move(params)));
 }
 
 int checkpoint_command(Context& context, const Parsed& parsed) {
@@ -41,8 +39,7 @@ int checkpoint_command(Context& context, const Parsed& parsed) {
   return tell_ok(
       context,
       context.client().change("pipeline.checkpoint",
-                              json_of({{"id", *pipeline}, {"message", parsed.words[0]}})),
-      "checkpoint kept");
+                              json_of({{"id", *pipeline}, {"message", parsed.words[0]}})));
 }
 
 // Exit 4: the work was cancelled, or is over otherwise; whoever beats should stop.
