@@ -1,5 +1,6 @@
 #include "adapters/plan.h"
 
+#include "adapters/secrets.h"
 #include "base/match.h"
 #include "core/definition.h"
 #include "core/pipeline.h"
@@ -185,6 +186,7 @@ Variables environment_for(const Surroundings& around,
     }
   }
   for (const auto& [name, value] : environment) set(result, name, value);
+  add_secrets(result);
   // Steps say `reeve done`: they find the one that runs them if they know no other.
   std::string path = value_of(result, "PATH");
   if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";

@@ -1,18 +1,36 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/pipeline_verbs.h"
 #include "cli/context.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <vector>
 
 namespace reeve::cli {
 
 namespace {
 
+constexpr std::size_t lines_shown = 12;
+
 std::string since(const Output& output, const Json& moment) {
   const std::string text = output.moment(moment);
   return text == "now" ? "since just now" : fmt::format("since {}", text);
+}
+
+// The last lines of what a program said.
+void tell_output(Output& output, std::string_view text, const std::string& indent) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t newline = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, newline));
+    text.remove_prefix(std::min(text.size(), newline + 1));
+  }
+  const std::size_t first = lines.size() > lines_shown ? lines.size() - lines_shown : 0;
+  for (std::size_t i = first; i < lines.size(); ++i) {
+    output.line(fmt::format("{}  | {}", indent, printable(lines[i])));
+  }
 }
 
 void tell(Context& context, const Json& why) {
@@ -20,13 +38,24 @@ void tell(Context& context, const Json& why) {
   const auto& chain = why["waiting_on"].items();
   const std::string name = printable(why["id"].text());
   const std::string kind = why["kind"].text();
-  output.line(fmt::format("{} {}{}",
-                          kind,
-                          output.styled(Style::Bold, name),
-                          chain.empty() ? ": nothing is in the way" : ""));
+  std::string how;
+  if (why.has("state")) {
+    how = fmt::format(": {}", why["state"].text());
+    if (why.has("phase")) {
+      how +=
+          fmt::format(" in {}, attempt {}", printable(why["phase"].text()), why["attempt"].text());
+    }
+    if (why.has("error")) how += fmt::format(": {}", printable(why["error"].text()));
+  } else if (chain.empty()) {
+    how = ": nothing is in the way";
+  }
+  output.line(fmt::format("{} {}{}", kind, output.styled(Style::Bold, name), how));
   std::string indent = "  ";
   for (const Json& link : chain) {
     std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
+    if (link.has("pipeline") && link["pipeline"].text() != why["id"].text()) {
+      line += fmt::format(" of {}", link["pipeline"].text());
+    }
     if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
     if (link.has("since")) line += " " + since(output, link["since"]);
     if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
@@ -35,6 +64,7 @@ void tell(Context& context, const Json& why) {
       output.line(fmt::format(
           "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
     }
+    tell_output(output, link["output"].text(), indent);
     // What a queue waits for is side by side; else each waits for the next.
     if (kind != "queue") indent += "  ";
   }
@@ -84,6 +114,10 @@ int show_command(Context& context, const Parsed& parsed) {
       "state.show", json_of({{"id", parsed.words[0]}, {"kind", text_of(parsed, "kind")}}));
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
+  if ((*answer)["kind"].text() == "pipeline") {
+    pipeline_verbs::tell(context, *answer);
+    return context.output.done();
+  }
   for (const auto& [name, value] : answer->members()) {
     if (name == "seq" || value.is_null()) continue;
     const bool moment = value.is_string() && parse_moment(value.text()).has_value();
