@@ -129,6 +129,7 @@ class Talk:
     def __init__(self, server):
         self.server = server
         self.clients = {}
+        self.onlooker = None
         self.ids = []
 
     def say(self, who, what, timeout=10.0):
@@ -148,7 +149,16 @@ class Talk:
         return self.known(self.clients[who].receive(timeout))
 
     def close(self, who):
+        """Returns when the server has seen it, too."""
         self.clients.pop(who).close()
+        if not self.onlooker:
+            self.onlooker = self.server.connect()
+        deadline = time.monotonic() + 10
+        expected = b"\ncurrent-connections: %d\n" % (len(self.clients) + 1)
+        while expected not in self.onlooker.ask(b"stats"):
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{who} is still connected")
+            time.sleep(0.001)
 
     def known(self, reply):
         if not reply:
@@ -170,5 +180,5 @@ class Talk:
         return reply
 
     def end(self):
-        for client in self.clients.values():
+        for client in [*self.clients.values(), *filter(None, [self.onlooker])]:
             client.close()

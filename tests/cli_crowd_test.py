@@ -1,5 +1,6 @@
 """Five thousand processes of the command line and one daemon: nobody is lost, nothing leaks."""
 
+import mmap
 import os
 import subprocess
 import time
@@ -7,7 +8,10 @@ import unittest
 
 from reeve_testing import REEVE, Home
 
-PROCESSES = 5000
+# A program with a sanitizer in it takes twenty times as long to start, and keeps freed memory.
+with open(REEVE, "rb") as program, mmap.mmap(program.fileno(), 0, access=mmap.ACCESS_READ) as text:
+    SANITIZED = text.find(b"__asan_init") >= 0
+PROCESSES = 500 if SANITIZED else 5000
 AT_ONCE = 100
 
 
@@ -53,7 +57,8 @@ class Crowd(Home):
         # Generous, for a machine that does other things.
         self.assertLess(slowest, 30)
         self.until(lambda: self.descriptors() <= descriptors + 2, "descriptors were left open")
-        self.assertLess(self.number("status", "VmRSS") - memory, 100_000, "kB")
+        if not SANITIZED:
+            self.assertLess(self.number("status", "VmRSS") - memory, 100_000, "kB")
         numbers = set()
         while items := self.data("queue", "take", "q", "--max", "1000")["items"]:
             numbers |= {item["data"] for item in items}

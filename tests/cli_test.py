@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -583,13 +584,15 @@ class Daemon(Home):
         os.mkdir(theirs, 0o700)
         os.chown(theirs, 65534, 65534)
         os.chmod(self.base, 0o755)
-        subprocess.run([REEVE, "--home", theirs, "daemon", "start"], user=65534, group=65534,
+        # Where we were built may be closed to others.
+        reeve = shutil.copy(REEVE, os.path.join(self.base, "reeve"))
+        subprocess.run([reeve, "--home", theirs, "daemon", "start"], user=65534, group=65534,
                        env=self.env, cwd="/", check=True, capture_output=True)
         try:
             message = self.err("--home", theirs, "lock", "list", code=7)
             self.assertIn("belongs to user 65534", message)
         finally:
-            subprocess.run([REEVE, "--home", theirs, "daemon", "stop"], user=65534, group=65534,
+            subprocess.run([reeve, "--home", theirs, "daemon", "stop"], user=65534, group=65534,
                            env=self.env, cwd="/", check=True, capture_output=True)
 
     def test_a_request_is_carried_out_once_though_the_daemon_dies(self):

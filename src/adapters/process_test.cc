@@ -135,7 +135,7 @@ TEST_F(ProcessHandsTest, WhoWasForgottenIsNotToldOf) {
 }
 
 TEST_F(ProcessHandsTest, AGroupIsThereAsLongAsAnyOfIt) {
-  Child child("sleep 0.4 & exit 0");
+  Child child("sleep 1.5 & exit 0");
   const Process group{child.pid, status_of(child.pid)->start_time, boot, true};
   hands.watch(group);
   const auto begin = std::chrono::steady_clock::now();

@@ -210,7 +210,12 @@ Result<void> RunDirectory::prepare(const RunSpec& spec, std::string_view stdin_t
   if (spec.has_stdin) {
     if (auto written = write_whole(file("stdin"), stdin_text, false); !written) return written;
   }
-  return write_whole(file("spec"), to_text(spec), false);
+  // A hold that is late finds all of it or nothing.
+  if (auto written = write_whole(file("spec.tmp"), to_text(spec), false); !written) return written;
+  if (rename(file("spec.tmp").c_str(), file("spec").c_str()) != 0) {
+    return fail(Error::Code::Io, "cannot write " + file("spec") + ": " + error_text(errno));
+  }
+  return {};
 }
 
 void RunDirectory::remove() const {
@@ -253,6 +258,13 @@ Result<Descriptor> RunDirectory::take_lock() const {
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Error::Code::Conflict, "another hold has it");
   }
+  // The folder may have been made anew since the file was opened: a lock that nobody can find any
+  // more says nothing, and whoever came for the old folder has nothing to do in the new one.
+  struct stat ours{};
+  struct stat theirs{};
+  const bool is_there = fstat(lock.get(), &ours) == 0 && stat(file("lock").c_str(), &theirs) == 0 &&
+                        ours.st_ino == theirs.st_ino && ours.st_dev == theirs.st_dev;
+  if (!is_there) return fail(Error::Code::Conflict, "the run was made anew");
   return lock;
 }
 

@@ -135,7 +135,8 @@ ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_v
   ItemId found;
   std::size_t matches = 0;
   std::size_t looked_at = 0;
-  if (no && text.size() > prefix_of(ItemId{}).size()) {
+  constexpr std::string_view prefix = prefix_of(ItemId{});
+  if (no && text.size() > prefix.size()) {
     for (const auto& [id, item] : table.items) {
       if (++looked_at > limits::prefix_search) break;
       if (item.queue != *no || !to_text(id).starts_with(text)) continue;
@@ -147,6 +148,8 @@ ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_v
     params.refuse(field, "must be whole: there are too many items to look for its beginning");
   } else if (matches > 1) {
     params.refuse(field, fmt::format("{} is the beginning of more than one id", quoted(text)));
+  } else if (text.size() <= prefix.size() || !text.starts_with(prefix)) {
+    params.refuse(field, fmt::format("{} is no id of an item", quoted(text)));
   } else if (matches == 0) {
     params.refuse(field, fmt::format("{}{}", quoted(text), no_such_item));
   }

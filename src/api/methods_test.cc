@@ -241,6 +241,7 @@ TEST_F(QueueMethods, AnIdMayBeCutShort) {
   EXPECT_TRUE(has(ask("queue.show", R"({"queue":"q","id":")" + id.substr(0, 8) + "\"}"), {id}));
   EXPECT_TRUE(has(ask("queue.show", R"({"queue":"q","id":"item-"})"), {"-32602"}));
   EXPECT_TRUE(has(ask("queue.show", R"({"queue":"q","id":"item-000000"})"), {"NOT_FOUND"}));
+  EXPECT_TRUE(has(ask("queue.show", R"({"queue":"q","id":"item-000"})"), {"NOT_FOUND"}));
 }
 
 TEST_F(QueueMethods, AListShowsAllPartsPageByPage) {

@@ -186,15 +186,18 @@ std::vector<std::size_t> Table::widths(std::size_t width) const {
     for (const std::size_t cells : widths) sum += cells;
     return sum;
   };
-  while (total() > width) {
-    std::size_t widest = widths.size();
-    for (std::size_t i = 0; i < widths.size(); ++i) {
-      const std::size_t least = std::max<std::size_t>(8, display_width(columns_[i].heading));
-      if (!columns_[i].may_shrink || widths[i] <= least) continue;
-      if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+  // First what is left of a name stays readable; on a very small screen its heading has to do.
+  for (const std::size_t readable : {std::size_t{8}, std::size_t{1}}) {
+    while (total() > width) {
+      std::size_t widest = widths.size();
+      for (std::size_t i = 0; i < widths.size(); ++i) {
+        const std::size_t least = std::max(readable, display_width(columns_[i].heading));
+        if (!columns_[i].may_shrink || widths[i] <= least) continue;
+        if (widest == widths.size() || widths[i] > widths[widest]) widest = i;
+      }
+      if (widest == widths.size()) break;
+      --widths[widest];
     }
-    if (widest == widths.size()) break;
-    --widths[widest];
   }
   return widths;
 }

@@ -70,9 +70,9 @@ void Connection::carry_out(const Line& line, Stamp now) {
     case Op::Touch:
       return about_held(line, now);
     case Op::Use:
-      return use(line.name);
+      return use(line.name, now);
     case Op::Watch:
-      return watch(line.name);
+      return watch(line.name, now);
     case Op::Ignore:
       return ignore(line.name);
     case Op::Kick:
@@ -191,18 +191,25 @@ void Connection::about_held(const Line& line, Stamp now) {
   }
 }
 
-void Connection::use(std::string_view name) {
-  ++ledger_.enter(state(), name).users;
+Tube& Connection::enter(std::string_view name, Stamp now) {
+  if (ledger_.pause_outlived(state(), name)) {
+    submit(Open{.silent = true}, queue::Resume{ledger_.queue_of(name)}, now);
+  }
+  return ledger_.enter(state(), name);
+}
+
+void Connection::use(std::string_view name, Stamp now) {
+  ++enter(name, now).users;
   --ledger_.enter(state(), used_).users;
   ledger_.left(state(), used_);
   used_ = name;
   say("USING " + used_ + "\r\n");
 }
 
-void Connection::watch(std::string_view name) {
+void Connection::watch(std::string_view name, Stamp now) {
   if (std::ranges::find(watched_, name) == watched_.end()) {
     if (watched_.size() == reeve::limits::names_a_request) return say("OUT_OF_MEMORY\r\n");
-    ++ledger_.enter(state(), name).watchers;
+    ++enter(name, now).watchers;
     watched_.emplace_back(name);
     watched_queues_.push_back(ledger_.queue_of(name));
   }

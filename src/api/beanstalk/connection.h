@@ -96,8 +96,9 @@ class Connection final : public api::Connection {
   void reserve_job(ItemId id, Stamp now);
   void delete_job(ItemId id, Stamp now);
   void about_held(const Line& line, Stamp now);
-  void use(std::string_view name);
-  void watch(std::string_view name);
+  Tube& enter(std::string_view name, Stamp now);
+  void use(std::string_view name, Stamp now);
+  void watch(std::string_view name, Stamp now);
   void ignore(std::string_view name);
   void kick(std::uint64_t count, Stamp now);
   void kick_job(ItemId id, Stamp now);

@@ -59,7 +59,16 @@ Tube& Ledger::enter(const State& state, std::string_view name) {
 
 void Ledger::left(const State& state, std::string_view name) {
   const auto found = tubes_.find(name);
-  if (found != tubes_.end() && !exists(state, name)) tubes_.erase(found);
+  if (found == tubes_.end() || exists(state, name) || pause_outlived(state, name)) return;
+  tubes_.erase(found);
+}
+
+// One that was paused elsewhere stays paused: that was the queue, not the tube.
+bool Ledger::pause_outlived(const State& state, std::string_view name) const {
+  const auto found = tubes_.find(name);
+  if (found == tubes_.end() || found->second.pauses == 0 || exists(state, name)) return false;
+  const queue::Queue* queue = find(state, name);
+  return queue && queue->paused && queue->paused_until;
 }
 
 bool Ledger::exists(const State& state, std::string_view name) const {

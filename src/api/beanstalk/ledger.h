@@ -79,6 +79,8 @@ class Ledger {
   // A connection is about to use or watch the tube, or has just ceased to.
   Tube& enter(const State& state, std::string_view tube);
   void left(const State& state, std::string_view tube);
+  // A tube that ceases to be takes its pause along; its queue keeps it until somebody asks here.
+  bool pause_outlived(const State& state, std::string_view tube) const;
   Tube* known(std::string_view tube);
   bool exists(const State& state, std::string_view tube) const;
   std::vector<std::string> tubes(const State& state) const;  // `default` first
