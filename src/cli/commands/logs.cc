@@ -143,8 +143,9 @@ class Reader {
   std::string last_;
 };
 
+// While there is no daemon the programs go on, and so does what they say.
 bool is_over(const Answer& answer) {
-  if (!answer) return true;
+  if (!answer) return answer.error().code != "UNAVAILABLE";
   const std::string& state = (*answer)["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
 }
@@ -175,6 +176,7 @@ int logs_command(Context& context, const Parsed& parsed) {
     if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", id));
     return context.output.done();
   }
+  client.only_look();
   const Signals signals{SIGINT, SIGTERM};
   for (bool over = is_over(shown); !over;) {
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);

@@ -116,7 +116,7 @@ class Watch {
     }
     Json params = json_of({{"match", patterns}, {"all_projects", true}});
     if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
-    const auto follow = client_.begin("events.follow", params, Client::Kind::Follow);
+    const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
     for (const std::string& id : plan_.ids) look_at(id);
     for (;;) {
       if (const auto answer = client_.take(follow); answer && !*answer) {
