@@ -9,11 +9,11 @@ namespace reeve::tools {
 
 std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
                                                              std::vector<std::string> paths) {
-  if (paths.empty()) paths = runbook::discover(place.root);
+  if (paths.empty()) paths = runbook::discover(place.files());
   auto files = runbook::read_files(paths);
   if (!files) return std::unexpected(files.error());
   for (runbook::File& file : *files) {
-    const std::string below = place.root + "/";
+    const std::string below = place.files() + "/";
     if (file.name.starts_with(below)) file.name.erase(0, below.size());
   }
   auto runbook = runbook::load(*files, place.root, {bash_check, {}});

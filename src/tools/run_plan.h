@@ -17,10 +17,14 @@
 // Only plain types, so that whoever asks needs to know nothing of runbooks.
 namespace reeve::tools {
 
-// The project whose runbooks are meant.
+// The project whose runbooks are meant. What they start runs in its folder, also when they are read
+// from a worktree of it.
 struct RunbookPlace {
-  std::string root;     // its folder
-  std::string project;  // its name
+  std::string root;           // its folder
+  std::string project;        // its name
+  std::string checkout = {};  // the folder that the runbooks are read from; empty: the root
+
+  const std::string& files() const { return checkout.empty() ? root : checkout; }
 };
 
 // It cannot be run, and why: `lines` are what a person wants to see besides.

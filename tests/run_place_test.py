@@ -1,0 +1,57 @@
+"""Which runbooks are read, where their programs run, and what they are told."""
+
+import os
+import subprocess
+import textwrap
+import unittest
+
+from run_test import Project
+
+WHERE = """
+    [command.where]
+    run = { pipeline = "where" }
+    [pipeline.where]
+    on_fail = "fail"
+    [[pipeline.where.phase]]
+    name = "say"
+    run  = "pwd; echo of the main text"
+    [command.local]
+    run  = "pwd; echo {project}"
+"""
+
+
+class Worktrees(Project):
+    def git(self, *words):
+        subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b", *words],
+            cwd=self.work, check=True, capture_output=True)
+
+    def setUp(self):
+        super().setUp()
+        self.write(WHERE)
+        self.git("init", "-q", "-b", "main")
+        self.git("add", ".")
+        self.git("commit", "-qm", "first")
+        self.tree = os.path.join(self.base, "tree")
+        self.git("worktree", "add", "-q", "-b", "side", self.tree)
+
+    def said(self, *words, cwd):
+        done = self.reeve("run", "where", "--wait", "-q", *words, cwd=cwd)
+        return self.out("logs", done.stdout.strip())
+
+    def test_here_reads_the_worktree_and_runs_in_the_project(self):
+        main = f"{self.work}\nof the main text"
+        self.assertEqual(self.said(cwd=self.work), main)
+        # The same text, and then another: where it runs does not hang on that.
+        self.assertEqual(self.said("--here", cwd=self.tree), main)
+        path = os.path.join(self.tree, ".reeve/runbooks/test.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(WHERE).replace("main", "other"))
+        self.assertEqual(self.said(cwd=self.tree), main)
+        self.assertEqual(self.said("--here", cwd=self.tree), f"{self.work}\nof the other text")
+        self.assertEqual(self.said(cwd=self.tree), main)
+        self.assertEqual(self.out("run", "local", "--here", cwd=self.tree), f"{self.work}\nwork")
+
+
+if __name__ == "__main__":
+    unittest.main()
