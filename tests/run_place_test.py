@@ -52,6 +52,46 @@ class Worktrees(Project):
         self.assertEqual(self.said(cwd=self.tree), main)
         self.assertEqual(self.out("run", "local", "--here", cwd=self.tree), f"{self.work}\nwork")
 
+    def test_two_texts_at_once_do_not_refuse_each_other(self):
+        path = os.path.join(self.tree, ".reeve/runbooks/test.toml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(WHERE).replace("main", "other"))
+        self.reeve("daemon", "start")
+        for _ in range(3):
+            runs = []
+            for n in range(16):
+                words = ["--here"] if n % 2 else []
+                runs.append(self.start("run", "where", "-q", *words, cwd=self.tree if n % 2 else self.work))
+            ends = [(run.communicate(timeout=60), run.returncode) for run in runs]
+            for n, ((out, err), code) in enumerate(ends):
+                self.assertEqual(code, 0, err)
+                self.reeve("wait", out.strip())
+                text = "other" if n % 2 else "main"
+                self.assertIn(f"of the {text} text", self.out("logs", out.strip()))
+
+
+class Secrets(Project):
+    def kept(self):
+        folder = os.path.join(self.home, "secrets")
+        return os.listdir(folder) if os.path.isdir(folder) else []
+
+    def test_a_start_that_is_refused_leaves_no_secret_behind(self):
+        self.write("""
+            [command.env]
+            args = "<after>"
+            run  = { pipeline = "env" }
+            [pipeline.env]
+            inputs = ["after"]
+            after  = ["{after}"]
+            secret = ["TRACKER_TOKEN"]
+            [[pipeline.env.phase]]
+            name = "show"
+            run  = "true"
+        """)
+        env = {"TRACKER_TOKEN": "hunter2hunter2"}
+        self.reeve("run", "env", "pipe-zzzzzz", env=env, code=3)
+        self.assertEqual(self.kept(), [])
+
 
 if __name__ == "__main__":
     unittest.main()

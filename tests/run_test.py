@@ -209,7 +209,7 @@ class Runs(Project):
         self.assertIn(decision, self.out("status"))
         why = self.out("why", id)
         self.assertIn("decision " + decision, why)
-        self.assertIn("--choice 'retry'|'skip'|'fail'|'cancel'", self.err("decision", "resolve", decision, code=2))
+        self.assertIn("--choice: retry, skip, fail, cancel", self.err("decision", "resolve", decision, code=2))
         self.assertIn("must be one of", self.err("decision", "resolve", decision, "--choice", "x", code=2))
         self.assertIn("answered: skip", self.out("decision", "resolve", decision, "--choice", "skip"))
         self.assertEqual(self.error("decision", "resolve", decision, "-c", "1", code=5)["code"], "ANSWERED")
@@ -303,6 +303,20 @@ class Questions(Project):
         self.assertIn("-m TEXT", self.err("decision", "resolve", question["id"], code=2))
         self.out("decision", "resolve", question["id"], "-m", "the blue one")
         self.assertEqual(free.communicate(timeout=10)[0], "the blue one\n")
+
+    def test_a_choice_that_is_called_a_number_is_meant_by_it(self):
+        def answer(choice, *options):
+            asking = self.start("ask", "How many?", *(word for each in options for word in ("--option", each)))
+            question = self.until(lambda: self.data("decision", "list")["decisions"])[0]
+            self.reeve("decision", "resolve", question["id"], "--choice", "9", code=2 if options else 0)
+            if options:
+                self.out("decision", "resolve", question["id"], "--choice", choice)
+            return asking.communicate(timeout=20)[0]
+
+        self.assertEqual(answer("1", "2", "1"), "1\n")
+        self.assertEqual(answer("2", "2", "it's 3"), "2\n")
+        self.assertEqual(answer("2", "4", "it's 3"), "it's 3\n")
+        self.assertEqual(answer("9"), "9\n")
 
     def test_an_interrupted_question_is_withdrawn(self):
         asking = self.start("ask", "Publish?")

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 // Questions to people, and their answers.
 namespace reeve::api {
@@ -70,6 +71,18 @@ std::optional<std::string> mistake_in(const decision::Decision& decision,
   return fmt::format("must be one of: {}", fmt::join(names, ", "));
 }
 
+// "2" is the second choice, unless a choice is called so: then it is that one.
+std::optional<std::uint32_t> number_meant(const decision::Decision& decision,
+                                          std::string_view choice) {
+  const std::vector<std::string> names = offered(decision);
+  if (std::ranges::find(names, choice) != names.end()) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* const end = choice.data() + choice.size();
+  const auto [stopped, error] = std::from_chars(choice.data(), end, number);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return number >= 1 && number <= names.size() ? std::optional(number - 1) : std::nullopt;
+}
+
 void resolve(Asking& ask) {
   const std::string text(ask.params.need_text("id"));
   decision::Resolve command;
@@ -83,6 +96,8 @@ void resolve(Asking& ask) {
   command.decision = *id;
   if (number) {
     command.choice = static_cast<std::uint32_t>(*number);
+  } else if (const auto meant = number_meant(*decisions(ask.state()).find(*id), choice)) {
+    command.choice = *meant;
   } else {
     const decision::Decision& decision = *decisions(ask.state()).find(*id);
     if (const auto mistake = mistake_in(decision, choice, command.text)) {

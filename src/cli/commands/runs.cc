@@ -63,6 +63,27 @@ std::expected<std::string, Failure> keep_secrets(const Home& home,
   return path;
 }
 
+// Somebody else may hand over other definitions in between, so it is tried more than once. Both go
+// in one breath, which leaves little between.
+Answer change_with_set(Client& client,
+                       std::string_view method,
+                       const Json& params,
+                       const tools::Definitions& definitions) {
+  constexpr int most_tries = 20;
+  Answer answer = client.change(method, params);
+  Json load = Json::object();
+  for (int tries = 0; tries < most_tries; ++tries) {
+    if (answer || answer.error().code != "RUNBOOK_UNKNOWN") break;
+    if (tries == 0) load.set("set", Json::raw(definitions.set()));
+    const auto loading = client.begin("runbook.load", load, Client::Kind::Change);
+    const auto changing = client.begin(method, params, Client::Kind::Change);
+    const Answer loaded = client.wait(loading);
+    answer = client.wait(changing);
+    if (!loaded) return loaded;
+  }
+  return answer;
+}
+
 bool is_over(const Json& pipeline) {
   const std::string& state = pipeline["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
@@ -200,14 +221,11 @@ Answer change_with_runbook(Context& context,
   if (!secrets) return std::unexpected(secrets.error());
   if (!secrets->empty()) variables.set("REEVE_SECRETS", *secrets);
   params.set("environment", std::move(variables));
-  Client& client = context.client();
-  Answer answer = client.change(method, params);
-  if (answer || answer.error().code != "RUNBOOK_UNKNOWN") return answer;
-  Json load = Json::object();
-  load.set("set", Json::raw(definitions.set()));
-  const Answer loaded = client.change("runbook.load", std::move(load));
-  if (!loaded) return loaded;
-  return client.change(method, std::move(params));
+  Answer answer = change_with_set(context.client(), method, params, definitions);
+  // Nothing was started, so nobody will read it. Without a word from the daemon that is not known.
+  const bool refused = !answer && answer.error().code != "UNAVAILABLE";
+  if (refused && !secrets->empty()) ::unlink(secrets->c_str());
+  return answer;
 }
 
 Watched watch(Context& context, const WatchPlan& plan) { return Watch(context, plan).run(); }
