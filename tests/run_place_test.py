@@ -5,6 +5,7 @@ import subprocess
 import textwrap
 import unittest
 
+from reeve_testing import REEVE
 from run_test import Project
 
 WHERE = """
@@ -68,6 +69,23 @@ class Worktrees(Project):
                 self.reeve("wait", out.strip())
                 text = "other" if n % 2 else "main"
                 self.assertIn(f"of the {text} text", self.out("logs", out.strip()))
+
+    def test_a_program_of_ours_finds_its_own_project_and_its_signals(self):
+        twin = os.path.join(self.base, "twin/work")
+        os.makedirs(os.path.join(twin, ".reeve/runbooks"))
+        with open(os.path.join(twin, ".reeve/runbooks/test.toml"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent("""
+                [command.take]
+                run = "reeve lock acquire main --holder twin; (yes; echo $? > code) | head -1"
+            """))
+        path = os.path.dirname(os.path.abspath(REEVE)) + ":" + self.env["PATH"]
+        self.reeve("lock", "acquire", "main", "--holder", "first")
+        done = self.reeve("run", "take", cwd=twin, env={"PATH": path})
+        self.assertEqual(self.data("lock", "show", "main")["holder"], "first")
+        self.assertEqual(self.data("lock", "show", "main", cwd=twin)["holder"], "twin")
+        self.assertNotIn("Broken pipe", done.stderr)
+        with open(os.path.join(twin, "code"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "141\n")
 
 
 class Secrets(Project):

@@ -244,6 +244,7 @@ class Runs(Project):
         time.sleep(0.2)
         self.assertIn("cancelled", self.out("cancel", id))
         self.assertEqual(waiting.wait(10), 4)
+        self.assertEqual(self.error("wait", id, code=4)["details"]["state"], "cancelled")
         self.assertIn("cancelled", self.out("cancel", id))
         self.assertEqual(self.data("decision", "list")["decisions"], [])
         self.assertEqual(self.out("pipeline", "list", "--active", "-q"), "")
@@ -379,6 +380,10 @@ class Workers(Project):
         self.assertIn("did you mean", self.err("worker", "start", "bugfx", code=3))
         self.assertEqual(self.error("worker", "show", "bugfx", code=3)["code"], "NOT_FOUND")
         self.assertIn("whole number", self.err("run", "report", "1", "-p", "x", code=2))
+        for words in (["--wait"], ["--follow"], ["--wait", "--timeout", "1s"]):
+            before = self.data("queue", "stats", "bugs")["queues"][0]
+            self.assertIn("puts an item into a queue", self.err("run", "report", "1", *words, code=2))
+            self.assertEqual(self.data("queue", "stats", "bugs")["queues"][0]["pending"], before["pending"])
 
     def test_a_cron_says_when_runs_now_and_stays_enabled(self):
         self.write(WORKER)
@@ -504,7 +509,10 @@ class Steps(Project):
         self.blocked(second, "lock")
         why = self.out("why", second)
         self.assertIn(f"lock main held by {id}", why)
-        self.assertIn(f"phase second of {id}", why)
+        self.assertRegex(why, f"phase second of {id} since .*, process [0-9]+\n")
+        link = self.data("why", second)["waiting_on"][-1]
+        with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
+            self.assertIn(b"hold", file.read())
         self.assertIn(id, self.out("status"))
         os.remove(os.path.join(self.work, "hold"))
         self.assertEqual(self.data("wait", id, second)["pipelines"][1]["state"], "done")
@@ -548,8 +556,10 @@ class Steps(Project):
 
     def test_a_steps_own_word_counts(self):
         self.assertEqual(self.data("run", "word", "good", "--wait")["state"], "done")
-        failed = json.loads(self.reeve("--json", "run", "word", "bad luck", "--wait", code=1).stdout)
-        self.assertIn("bad luck", failed["data"]["error"])
+        failed = self.error("run", "word", "bad luck", "--wait", code=1)
+        self.assertEqual(failed["code"], "FAILED")
+        self.assertIn("failed in say: bad luck", failed["message"])
+        self.assertIn("bad luck", failed["details"]["error"])
 
     def test_a_step_asks_and_the_answer_is_its_output(self):
         id = self.run_id("ask")

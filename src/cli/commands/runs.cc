@@ -258,6 +258,25 @@ std::string pipeline_line(const Output& output, const Json& pipeline) {
   return line;
 }
 
+namespace {
+
+// Of those that did not end well, for who reads JSON: the envelope says it too.
+Failure failure_of(const Json::Array& pipelines, Exit exit, Json details) {
+  const auto bad = std::ranges::find_if(
+      pipelines, [&](const Json& each) { return exit_of_pipeline(each) == exit; });
+  if (exit == Exit::Cancelled) {
+    return {"CANCELLED", fmt::format("{} was cancelled", (*bad)["id"].text()), std::move(details)};
+  }
+  return {"FAILED",
+          fmt::format("{} failed in {}: {}",
+                      (*bad)["id"].text(),
+                      printable((*bad)["phase"].text()),
+                      printable((*bad)["error"].text())),
+          std::move(details)};
+}
+
+}  // namespace
+
 int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched, bool always_ok) {
   if (watched.failure) return context.fail(*watched.failure);
   Output& output = context.output;
@@ -287,8 +306,8 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
   if (context.json() && !plan.tells_changes) {
     Json data = watched.pipelines.size() == 1 ? watched.pipelines.front()
                                               : json_of({{"pipelines", Json(watched.pipelines)}});
-    output.succeed(data);
-    return static_cast<int>(exit);
+    if (exit == Exit::Ok) return output.succeed(data);
+    return output.fail(failure_of(watched.pipelines, exit, std::move(data)));
   }
   for (const Json& pipeline : watched.pipelines) {
     if (context.json()) break;
