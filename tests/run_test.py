@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import textwrap
 import time
@@ -281,6 +282,86 @@ class Runs(Project):
         self.assertEqual(self.data("pipeline", "show", id)["inputs"], {"version": "2", "note": "n"})
         self.assertIn('has no input "vresion"', self.err("pipeline", "start", "ship", "vresion=2", code=2))
         self.assertIn("lacks", self.err("pipeline", "start", "ship", "version=2", code=2))
+
+    def test_phases_are_suggested_and_those_that_failed_are_not_called_done(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name    = "build"
+            run     = "exit 3"
+            on_fail = "mend"
+            next    = "ship"
+            [[pipeline.go.phase]]
+            name = "ship"
+            run  = "true"
+            [[pipeline.go.phase]]
+            name = "mend"
+            run  = "exit 3"
+            next = "build"
+        """)
+        id = self.run_id("go")
+        self.blocked(id, "decision")
+        states = {each["name"]: each["state"] for each in self.data("show", id)["phases"]}
+        self.assertEqual(states, {"build": "left", "ship": "to come", "mend": "blocked"})
+        self.assertIn('did you mean "ship"?', self.err("pipeline", "transition", id, "shpi", code=3))
+        self.assertIn('did you mean "build"?', self.err("resume", id, "--from", "biuld", code=3))
+
+    def test_the_word_of_an_attempt_that_is_over_is_dropped(self):
+        self.write(BROKEN)
+        id = self.run_id("ship", "1.2")
+        self.blocked(id, "decision")
+        env = {"REEVE_PIPELINE": id, "REEVE_PHASE": "publish", "REEVE_ATTEMPT": "1"}
+        self.assertIn("no longer counts", self.err("done", env=env, code=6))
+        self.assertEqual(self.data("show", id)["phase"], "build")
+
+    def test_commands_that_are_suggested_can_be_copied(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "build"
+            pre  = ["broken"]
+            run  = "true"
+            [guard.broken]
+            condition = "exit 2"
+            timeout   = "100ms"
+        """)
+        id = self.run_id("go")
+        decision = self.blocked(id, "decision")["blocked_on"]["name"]
+        self.assertIn(
+            f"`reeve decision resolve {decision} --choice 'check again'`, or pass, fail, cancel",
+            self.out("why", decision))
+        asking = self.start("ask", "Go?", "--option", "it's on")
+        self.until(lambda: len(self.data("decision", "list")["decisions"]) == 2)
+        other = self.data("decision", "list")["decisions"][-1]["id"]
+        suggested = self.out("decision", "show", other).split("answer: reeve ")[1]
+        self.out(*shlex.split(suggested))
+        self.assertEqual(asking.communicate(timeout=20)[0], "it's on\n")
+
+    def test_every_answer_in_json_is_one(self):
+        self.write(WORKER + """
+            [worker.second]
+            queue   = "bugs"
+            handler = "pipeline.fix"
+        """)
+        started = self.data("worker", "start", "bugfix", "second")["workers"]
+        self.assertEqual([each["name"] for each in started], ["bugfix", "second"])
+        self.assertEqual(self.out("worker", "start", "bugfix", "second", "-q"), "bugfix\nsecond")
+        self.write(BROKEN, "broken.toml")
+        id = self.run_id("ship", "1.2")
+        self.assertEqual(self.out("cancel", id, "--no-wait", "-q"), id)
+
+    def test_decisions_of_other_projects_are_not_offered(self):
+        asking = self.start("ask", "Go?")
+        self.until(lambda: self.data("decision", "list")["decisions"])
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve"))
+        self.assertTrue(self.out("__complete", "--", "decision", "show", "ask-"))
+        self.assertEqual(self.out("__complete", "--", "decision", "show", "ask-", cwd=other), "")
+        asking.kill()
 
     def test_steps_speak_from_inside_only(self):
         for words in (["done"], ["checkpoint", "x"], ["heartbeat"]):

@@ -109,8 +109,20 @@ void resolve(Asking& ask) {
   ask.submit("decision", std::move(command), tell_decision);
 }
 
+// The question that was opened; who asked may be gone when it is answered.
+void tell_opened(Tell& tell, const Reply& reply) {
+  const Waiting* waiting = std::get_if<Waiting>(&reply.value);
+  if (!waiting) return tell_decision(tell, reply);  // asked once more, after the answer
+  const auto& open = tell.state().decisions.open_of;
+  const auto found = open.lower_bound(decision::AskOwner{waiting->waiter});
+  JsonWriter& json = tell.result();
+  if (found == open.end()) return;
+  const auto* owner = std::get_if<decision::AskOwner>(&found->first);
+  if (owner && owner->waiter == waiting->waiter) json.key("id").plain(to_text(found->second));
+}
+
 // Waits for the answer: `wait_ms` is how long. After that the default is the answer, if there is
-// one.
+// one. Without `wait_ms` the question stays open when the asker has gone.
 void ask_somebody(Asking& ask) {
   decision::Ask command;
   command.question = ask.params.need_text("question");
@@ -121,7 +133,6 @@ void ask_somebody(Asking& ask) {
     command.default_choice = static_cast<std::uint32_t>(*number);
   }
   const std::optional<Duration> wait = ask.wait();
-  if (!wait) ask.params.refuse("wait_ms", "is missing: the answer takes its time; -1 is no limit");
   if (wait && *wait != Duration::max()) command.within = wait;
   if (!ask.params.finish()) return ask.answer([](Tell&) {});
   if (!pipeline.empty()) {
@@ -130,6 +141,7 @@ void ask_somebody(Asking& ask) {
     if (!id) return;
     command.pipeline = *id;
   }
+  if (!wait) return ask.submit_and_leave("decision", std::move(command), tell_opened);
   ask.submit("decision", std::move(command), tell_decision);
 }
 

@@ -94,6 +94,12 @@ struct MonitorPlan {
 std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
                                                    const RunbookPlace& place);
 
+// When a cron of the runbooks fires if it is enabled now: ms since 1970, the first `count`.
+std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string& name,
+                                                               const RunbookPlace& place,
+                                                               std::int64_t now_ms,
+                                                               std::size_t count);
+
 // The environment variable that carries the value of {name}.
 std::string variable_of(std::string_view name);
 

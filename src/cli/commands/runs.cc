@@ -131,7 +131,12 @@ class Watch {
     const std::int64_t end = plan_.limit < 0 ? -1 : steady_now() + plan_.limit;
     // Heard from before the first look, so nothing is missed between.
     Json patterns = Json::array();
-    patterns.push("pipeline:**");
+    constexpr std::size_t most_patterns = 60;
+    if (plan_.ids.size() > most_patterns) {
+      patterns.push("pipeline:**");
+    } else {
+      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
+    }
     if (plan_.tells_changes) {
       for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <utility>
 
 // What a step says from inside: it finds its owner in its environment.
@@ -30,6 +31,14 @@ int done_command(Context& context, const Parsed& parsed) {
   const auto pipeline = own_id(context, "REEVE_PIPELINE", "done");
   if (!pipeline) return static_cast<int>(Exit::Usage);
   params.set("id", *pipeline);
+  // A step that was given up and goes on all the same does not speak for the one after it.
+  if (const auto phase = environment("REEVE_PHASE")) params.set("phase", *phase);
+  if (const auto attempt = environment("REEVE_ATTEMPT")) {
+    std::int64_t number = 0;
+    const char* const end = attempt->data() + attempt->size();
+    const auto [stopped, error] = std::from_chars(attempt->data(), end, number);
+    if (error == std::errc{} && stopped == end) params.set("attempt", number);
+  }
   return tell_ok(context, context.client().change("pipeline.finish", std::move(params)));
 }
 
