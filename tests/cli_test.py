@@ -21,8 +21,12 @@ class Words(Home):
 
     def commands(self):
         pages = [self.out("--help")]
-        groups = re.findall(r"^  (lock|sem|queue|project|daemon|journal)\b", pages[0], re.M)
-        self.assertEqual(len(groups), 6)
+        groups = re.findall(
+            r"^  (runbook|pipeline|worker|cron|decision|agent|monitor|lock|sem|queue|project|daemon|journal)\b",
+            pages[0].split("Groups")[1],
+            re.M,
+        )
+        self.assertEqual(len(groups), 13)
         words = re.findall(r"^  ([a-z]+)\b", pages[0].split("Groups")[0], re.M)
         commands = [[word] for word in words]
         for group in groups:
@@ -34,7 +38,7 @@ class Words(Home):
 
     def test_every_command_has_help_with_examples_that_fits_80_columns(self):
         pages, commands = self.commands()
-        self.assertGreater(len(commands), 45)
+        self.assertGreater(len(commands), 90)
         for command in commands:
             page = self.out(*command, "--help")
             self.assertIn("Examples\n  ", page, command)

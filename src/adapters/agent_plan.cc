@@ -103,10 +103,8 @@ Result<Plan> plan_for(EffectId id, const Spawn& spawn, const Surroundings& aroun
   if (!can_run(spawn.kind)) {
     return fail(Error::Code::BadRequest, "this version cannot run agents of kind " + spawn.kind);
   }
-  for (const auto& [name, value] : spawn.variables) {
-    if (std::string why = runbook::refusal_of(value); !why.empty()) {
-      return fail(Error::Code::BadRequest, "the value of {" + name + "} " + why);
-    }
+  if (std::string why = refusal_of(spawn.variables); !why.empty()) {
+    return fail(Error::Code::BadRequest, std::move(why));
   }
   Result<std::string> prompt = prompt_of(spawn);
   if (!prompt) return fail(prompt.error());

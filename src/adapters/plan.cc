@@ -1,5 +1,6 @@
 #include "adapters/plan.h"
 
+#include "adapters/secrets.h"
 #include "base/match.h"
 #include "core/definition.h"
 #include "core/pipeline.h"
@@ -53,10 +54,8 @@ std::string file_name(std::string_view label) {
 }
 
 Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundings& around) {
-  for (const auto& [name, value] : shell.variables) {
-    if (std::string why = runbook::refusal_of(value); !why.empty()) {
-      return fail(Error::Code::BadRequest, "the value of {" + name + "} " + why);
-    }
+  if (std::string why = refusal_of(shell.variables); !why.empty()) {
+    return fail(Error::Code::BadRequest, std::move(why));
   }
   Plan plan;
   RunSpec& spec = plan.spec;
@@ -130,6 +129,17 @@ Result<Plan> plan_queue(EffectId id,
 
 }  // namespace
 
+std::string refusal_of(const Variables& variables) {
+  std::string why;
+  for (const auto& [name, value] : variables) {
+    const std::string refusal = runbook::refusal_of(value);
+    if (refusal.empty()) continue;
+    why.append("the value of {").append(name).append("} ").append(refusal);
+    break;
+  }
+  return why;
+}
+
 bool is_allowed(std::string_view name) {
   return name.starts_with("LC_") || std::ranges::find(allowed, name) != allowed.end();
 }
@@ -176,6 +186,7 @@ Variables environment_for(const Surroundings& around,
     }
   }
   for (const auto& [name, value] : environment) set(result, name, value);
+  add_secrets(result);
   // Steps say `reeve done`: they find the one that runs them if they know no other.
   std::string path = value_of(result, "PATH");
   if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";

@@ -62,6 +62,9 @@ Variables environment_for(const Surroundings& around,
                           const Variables& environment,
                           const Variables& variables);
 
+// Why one of these values cannot travel, by its name; empty: all can.
+std::string refusal_of(const Variables& variables);
+
 // The names of the allow-list, LC_* beside them.
 bool is_allowed(std::string_view name);
 

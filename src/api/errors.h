@@ -35,6 +35,9 @@ inline constexpr std::string_view gone = "GONE";
 inline constexpr std::string_view disk_full = "DISK_FULL";
 inline constexpr std::string_view unavailable = "UNAVAILABLE";
 inline constexpr std::string_view too_much = "TOO_MUCH";
+inline constexpr std::string_view timed_out = "TIMED_OUT";
+inline constexpr std::string_view runbook_unknown = "RUNBOOK_UNKNOWN";
+inline constexpr std::string_view answered = "ANSWERED";
 }  // namespace code
 
 }  // namespace reeve::api

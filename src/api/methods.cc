@@ -17,7 +17,12 @@ const std::vector<Named>& all_methods() {
                                               session_methods(),
                                               event_methods(),
                                               state_methods(),
-                                              daemon_methods()}) {
+                                              daemon_methods(),
+                                              runbook_methods(),
+                                              pipeline_methods(),
+                                              worker_methods(),
+                                              decision_methods(),
+                                              agent_methods()}) {
       methods.insert(methods.end(), some.begin(), some.end());
     }
     std::ranges::sort(methods, {}, &Named::name);

@@ -21,6 +21,11 @@ std::span<const Named> session_methods();
 std::span<const Named> event_methods();
 std::span<const Named> state_methods();
 std::span<const Named> daemon_methods();
+std::span<const Named> runbook_methods();
+std::span<const Named> pipeline_methods();
+std::span<const Named> worker_methods();  // and crons
+std::span<const Named> decision_methods();
+std::span<const Named> agent_methods();
 
 // Null: there is none of this name.
 Method find_method(std::string_view name);

@@ -1,11 +1,13 @@
 #include "api/errors.h"
+#include "api/ids.h"
 #include "api/limits.h"
 #include "api/methods.h"
 #include "api/paging.h"
 #include "api/rpc.h"
 #include "api/show.h"
+#include "api/show_run.h"
+#include "api/status.h"
 #include "api/why.h"
-#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -15,7 +17,8 @@
 namespace reeve::api {
 namespace {
 
-constexpr std::string_view known_kinds[] = {"lock", "sem", "queue", "item"};
+constexpr std::string_view known_kinds[] = {
+    "lock", "sem", "queue", "worker", "cron", "item", "pipeline", "decision", "agent"};
 
 // ── What is meant by a name ──
 
@@ -74,7 +77,8 @@ void keep_meant(Asking& ask) {
   ask.kept.second = ask.params.text("kind").value_or("");
   const bool known = std::ranges::find(known_kinds, ask.kept.second) != std::end(known_kinds);
   if (!ask.kept.second.empty() && !known) {
-    ask.params.refuse("kind", "must be lock, sem, queue or item");
+    ask.params.refuse("kind",
+                      "must be lock, sem, queue, worker, cron, item, pipeline, decision or agent");
   }
 }
 
@@ -86,7 +90,21 @@ void show_why(Tell& tell, const State& state) {
   if (*kind == "queue") {
     return why_queue(tell, state, *state.queues.names.find(name_of<QueueName>(tell)));
   }
-  why_item(tell, state, *parse_id<ItemId>(tell.kept().name));
+  if (*kind == "worker") return why_worker(tell, state, name_of<WorkerName>(tell));
+  if (*kind == "cron") return why_cron(tell, state, name_of<CronName>(tell));
+  if (*kind == "item") return why_item(tell, state, *parse_id<ItemId>(tell.kept().name));
+  const std::string& text = tell.kept().name;
+  if (*kind == "pipeline") {
+    if (const auto id = id_or_tell<PipelineId>(tell, state.pipelines.pipelines, text, *kind)) {
+      why_pipeline(tell, state, *id);
+    }
+  } else if (*kind == "decision") {
+    if (const auto id = id_or_tell<DecisionId>(tell, state.decisions.decisions, text, *kind)) {
+      why_decision(tell, state, *id);
+    }
+  } else if (const auto id = id_or_tell<WorkId>(tell, state.tasks.attempts, text, *kind)) {
+    why_agent(tell, state, *id);
+  }
 }
 
 void why(Asking& ask) {
@@ -94,9 +112,33 @@ void why(Asking& ask) {
   ask.look(show_why);
 }
 
+// What is meant may be the beginning of more than one id, so nothing is said before it is found.
+void show_by_id(Tell& tell, const State& state, std::string_view kind) {
+  const std::string& text = tell.kept().name;
+  if (kind == "pipeline") {
+    const auto id = id_or_tell<PipelineId>(tell, state.pipelines.pipelines, text, kind);
+    if (!id) return;
+    tell.result().field("kind", kind);
+    show_pipeline(tell, state, *state.pipelines.pipelines.find(*id), false);
+  } else if (kind == "decision") {
+    const auto id = id_or_tell<DecisionId>(tell, state.decisions.decisions, text, kind);
+    if (!id) return;
+    tell.result().field("kind", kind);
+    show_decision(tell, state, *id, *state.decisions.decisions.find(*id));
+  } else {
+    const auto id = id_or_tell<WorkId>(tell, state.tasks.attempts, text, kind);
+    if (!id) return;
+    tell.result().field("kind", kind);
+    show_agent(tell, state, *state.tasks.tasks.find(state.tasks.attempts.find(*id)->work));
+  }
+}
+
 void show_meant(Tell& tell, const State& state) {
   const std::optional<std::string_view> kind = kind_meant(tell, state);
   if (!kind) return;
+  if (*kind == "pipeline" || *kind == "decision" || *kind == "agent") {
+    return show_by_id(tell, state, *kind);
+  }
   tell.result().field("kind", *kind);
   if (*kind == "lock") {
     const LockName name = name_of<LockName>(tell);
@@ -107,9 +149,15 @@ void show_meant(Tell& tell, const State& state) {
   } else if (*kind == "queue") {
     const queue::QueueNo no = *state.queues.names.find(name_of<QueueName>(tell));
     show_queue(tell, state, no, *state.queues.queues.find(no));
-  } else {
+  } else if (*kind == "item") {
     const ItemId id = *parse_id<ItemId>(tell.kept().name);
     show_item(tell, state, id, *state.queues.items.find(id), false);
+  } else if (*kind == "worker") {
+    const WorkerName name = name_of<WorkerName>(tell);
+    show_worker(tell, state, name, *state.workers.workers.find(name));
+  } else if (*kind == "cron") {
+    const CronName name = name_of<CronName>(tell);
+    show_cron(tell, state, name, *state.crons.crons.find(name));
   }
 }
 
@@ -119,98 +167,6 @@ void show(Asking& ask) {
 }
 
 // ── All at once ──
-
-template <class Map, class Each>
-void each_of(const Map& map, ProjectNo project, Each each) {
-  using Name = std::remove_cvref_t<decltype(map.begin()->first)>;
-  for (const ProjectNo of : {project, shared_project}) {
-    for (auto at = map.lower_bound(Name{of, ""}); at != map.end() && at->first.project == of;
-         ++at) {
-      if (!each(at->first, at->second)) return;
-    }
-    if (project == shared_project) return;
-  }
-}
-
-// Things that will not go on by themselves; each with what to do about it.
-struct Attention {
-  std::string kind;
-  std::string name;
-  std::string detail;
-};
-
-void show_status(Tell& tell, const State& state) {
-  const Time now = tell.now().now;
-  std::vector<Attention> attention;
-  const auto attend = [&](std::string_view kind, std::string name, std::string detail) {
-    if (attention.size() < limits::waiters_shown) {
-      attention.push_back({std::string(kind), std::move(name), std::move(detail)});
-    }
-  };
-  const project::Project* project = state.projects.projects.find(tell.project());
-  JsonWriter& json = tell.result().field("project", project ? project->name : "default");
-
-  std::uint64_t held = 0;
-  std::uint64_t stale = 0;
-  std::uint64_t waiting = 0;
-  each_of(state.locks.locks, tell.project(), [&](const LockName& name, const lock::Lock& lock) {
-    const std::string_view how = state_of(lock, state, now);
-    held += how == "held" || how == "ending" ? 1U : 0U;
-    stale += how == "stale" ? 1U : 0U;
-    waiting += lock.waiting;
-    if (how == "stale") {
-      const std::string shown = tell.name(name);
-      attend("lock",
-             shown,
-             fmt::format("its holder fell silent; try `reeve why {}`", codec::shell_word(shown)));
-    }
-    return true;
-  });
-  json.key("locks").begin_object().field("held", held).field("stale", stale);
-  json.field("waiting", waiting).end_object();
-
-  std::uint64_t count = 0;
-  std::uint64_t full = 0;
-  waiting = 0;
-  each_of(state.semaphores.semaphores,
-          tell.project(),
-          [&](const SemaphoreName&, const semaphore::Semaphore& semaphore) {
-            ++count;
-            full += semaphore::available(semaphore) == 0 ? 1U : 0U;
-            waiting += semaphore.waiting;
-            return true;
-          });
-  json.key("semaphores").begin_object().field("count", count).field("full", full);
-  json.field("waiting", waiting).end_object();
-
-  std::size_t shown = 0;
-  json.key("queues").begin_array();
-  each_of(state.queues.names, tell.project(), [&](const QueueName& name, const queue::QueueNo& no) {
-    const queue::Queue& queue = *state.queues.queues.find(no);
-    json.begin_object();
-    show_queue(tell, state, no, queue);
-    json.end_object();
-    const std::string text = tell.name(name);
-    if (queue.counts.dead > 0) {
-      attend("queue",
-             text,
-             fmt::format("{} dead; try `reeve queue list {} --state dead`",
-                         queue.counts.dead,
-                         codec::shell_word(text)));
-    }
-    if (queue.paused)
-      attend("queue",
-             text,
-             fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
-    return ++shown < limits::list_entries;
-  });
-  json.end_array().key("attention").begin_array();
-  for (const Attention& thing : attention) {
-    json.begin_object().field("kind", thing.kind).field("name", thing.name);
-    json.field("detail", thing.detail).end_object();
-  }
-  json.end_array();
-}
 
 void status(Asking& ask) { ask.look(show_status); }
 
@@ -250,6 +206,24 @@ void show_names(Tell& tell, const State& state) {
     add_all(state.semaphores.semaphores);
   } else if (kind == "queue") {
     add_all(state.queues.names);
+  } else if (kind == "worker") {
+    add_all(state.workers.workers);
+  } else if (kind == "cron") {
+    add_all(state.crons.crons);
+  } else if (kind == "pipeline") {
+    for (const auto& [id, pipeline] : state.pipelines.pipelines) {
+      if (pipeline.project == tell.project() && !add(to_text(id))) break;
+    }
+  } else if (kind == "decision") {
+    for (const auto& [owner, id] : state.decisions.open_of) {
+      const ProjectNo of = state.decisions.decisions.find(id)->project;
+      const bool ours = of == tell.project() || of == shared_project;
+      if (ours && !add(to_text(id))) break;
+    }
+  } else if (kind == "agent") {
+    for (const auto& [id, task] : state.tasks.tasks) {
+      if (task.begun->project == tell.project() && !add(to_text(id))) break;
+    }
   } else {
     for (const auto& [name, number] : state.projects.by_name) {
       if (number != shared_project && !add(name)) break;
@@ -260,8 +234,11 @@ void show_names(Tell& tell, const State& state) {
 
 void names(Asking& ask) {
   const std::string_view kind = ask.params.need_text("kind");
-  if (kind != "lock" && kind != "sem" && kind != "queue" && kind != "project") {
-    ask.params.refuse("kind", "must be lock, sem, queue or project");
+  const bool known =
+      kind != "item" && std::ranges::find(known_kinds, kind) != std::end(known_kinds);
+  if (!known && kind != "project") {
+    ask.params.refuse(
+        "kind", "must be lock, sem, queue, worker, cron, pipeline, decision, agent or project");
   }
   ask.kept.second = kind;
   ask.kept.name = ask.params.text("prefix").value_or("");

@@ -90,8 +90,8 @@ std::string quoted(std::string_view name) { return fmt::format("\"{}\"", name); 
 
 namespace {
 
-// The name of that kind (or of any, if the kind is none of these) that may have been meant. There
-// may be many, and so only the first are looked at.
+// The name of that kind (or of any, if none was said) that may have been meant. There may be many,
+// and so only the first are looked at.
 std::string_view nearest_name(const Tell& tell, std::string_view kind, std::string_view name) {
   std::vector<std::string_view> names;
   const auto add = [&](const auto& map) {
@@ -102,10 +102,12 @@ std::string_view nearest_name(const Tell& tell, std::string_view kind, std::stri
     }
   };
   const bool semaphores = kind == "semaphore" || kind == "sem";
-  const bool any = !semaphores && kind != "lock" && kind != "queue";
+  const bool any = kind == "thing called";
   if (any || kind == "lock") add(tell.state().locks.locks);
   if (any || semaphores) add(tell.state().semaphores.semaphores);
   if (any || kind == "queue") add(tell.state().queues.names);
+  if (any || kind == "worker") add(tell.state().workers.workers);
+  if (any || kind == "cron") add(tell.state().crons.crons);
   return nearest(name, names);
 }
 
@@ -115,9 +117,7 @@ void tell_not_found(Tell& tell,
                     std::string_view kind,
                     std::string_view name,
                     std::string_view nearest) {
-  if (nearest.empty() && tell.has_state() && kind != "item") {
-    nearest = nearest_name(tell, kind, name);
-  }
+  if (nearest.empty() && tell.has_state()) nearest = nearest_name(tell, kind, name);
   std::string message = fmt::format("there is no {} {}", kind, quoted(name));
   if (!nearest.empty()) {
     message += fmt::format("; did you mean {}?", quoted(nearest));
@@ -125,6 +125,10 @@ void tell_not_found(Tell& tell,
     message += fmt::format("; try `reeve sem create {} --capacity N`", codec::shell_word(name));
   } else if (kind == "queue") {
     message += "; try `reeve queue stats`";
+  } else if (kind == "pipeline" && !name.starts_with("pipe-")) {
+    message += "; try `reeve runbook list`";
+  } else if (kind == "pipeline" || kind == "worker" || kind == "cron" || kind == "decision") {
+    message += fmt::format("; try `reeve {} list`", kind);
   } else if (kind == "project") {
     message += "; try `reeve project list`";
   }
@@ -164,6 +168,11 @@ std::string not_allowed(const Tell& tell,
                        thing,
                        codec::shell_word(kept.name));
   }
+  // A run has more to say than a word: "pipe-4f7kq2 has ended".
+  const bool is_word = kind == "lock" || kind == "semaphore" || kind == "queue" ||
+                       state.find(' ') == std::string_view::npos;
+  if (!is_word && state.starts_with("a ")) return fmt::format("{} is {}", kept.name, state);
+  if (!is_word) return std::string(state);
   return fmt::format("{}: not while it is {}", thing, state);
 }
 

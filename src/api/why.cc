@@ -1,5 +1,6 @@
 #include "api/why.h"
 
+#include "api/ids.h"
 #include "api/limits.h"
 #include "api/paging.h"
 #include "api/why_chain.h"
@@ -116,8 +117,22 @@ std::vector<std::string_view> kinds_of(const State& state,
     kinds.push_back("sem");
   }
   if (state.queues.names.contains(name_written<QueueName>(text, project))) kinds.push_back("queue");
+  if (state.workers.workers.contains(name_written<WorkerName>(text, project))) {
+    kinds.push_back("worker");
+  }
+  if (state.crons.crons.contains(name_written<CronName>(text, project))) kinds.push_back("cron");
   const std::optional<ItemId> item = parse_id<ItemId>(text);
   if (item && state.queues.items.contains(*item)) kinds.push_back("item");
+  const auto begins = [&](std::string_view prefix) { return text.starts_with(prefix); };
+  if (begins(prefix_of(PipelineId{})) && id_meant<PipelineId>(state.pipelines.pipelines, text).id) {
+    kinds.push_back("pipeline");
+  }
+  if (begins(prefix_of(DecisionId{})) && id_meant<DecisionId>(state.decisions.decisions, text).id) {
+    kinds.push_back("decision");
+  }
+  if (begins(prefix_of(WorkId{})) && id_meant<WorkId>(state.tasks.attempts, text).id) {
+    kinds.push_back("agent");
+  }
   return kinds;
 }
 

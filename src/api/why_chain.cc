@@ -14,9 +14,6 @@
 namespace reeve::api {
 namespace {
 
-// A chain is shown this far; whoever reads more of it has another problem.
-constexpr std::size_t longest_chain = 32;
-
 // Whole seconds, for sentences.
 std::string ago(Time then, Time now) {
   const auto lapse = std::max(now - then, Duration{0});
@@ -145,6 +142,8 @@ bool Chain::entry(std::string_view kind,
 // What stands in the way of the waits of this holder: each of them is waited for, too.
 void Chain::waits_of(const Holder& holder) {
   if (shown_ > longest_chain) return;
+  // What a pipeline holds it holds for its phase, and what that does is the answer.
+  if (const auto id = parse_id<PipelineId>(holder.name)) return pipeline(*id);
   for (const WaiterId id : grant::waits_of(state_.grants, holder)) {
     const grant::Waiter* waiter = state_.grants.waiters.find(id);
     if (!waiter) continue;

@@ -2,6 +2,7 @@
 
 #include "api/tell.h"
 #include "core/holder.h"
+#include "core/pipeline.h"
 #include "core/queue.h"
 #include "core/state.h"
 
@@ -29,6 +30,9 @@ class Chain {
   void semaphore(const SemaphoreName& name);
   void claim(ItemId id, const queue::Item& item);
 
+  // What it waits for, or does, and what is behind that. (why_pipeline.cc)
+  void pipeline(PipelineId id);
+
   // Something that nobody holds.
   void fact(std::string_view kind, std::string_view name, Time since, std::string_view detail);
 
@@ -42,6 +46,15 @@ class Chain {
              std::string_view detail,
              const Boxed<HolderMeta>& meta);
   void waits_of(const Holder& holder);
+  void running(const pipeline::Pipeline& pipeline);
+  void blocked(const pipeline::Pipeline& pipeline,
+               std::string_view kind,
+               std::string_view name,
+               Time since,
+               std::string_view detail);
+
+  // A chain is shown this far; whoever reads more of it has another problem.
+  static constexpr std::size_t longest_chain = 32;
 
   Tell& tell_;
   const State& state_;

@@ -84,17 +84,20 @@ class Reader {
       : own_(own), words_(words), parsed_(parsed) {}
 
   // The complaint; empty: all was understood.
-  std::string read(std::size_t skip, bool takes_command, bool lenient) {
+  std::string read(std::size_t skip, bool takes_command, bool lenient, bool passes = false) {
     for (; at_ < words_.size(); ++at_) {
       const std::string_view word = words_[at_];
       if (word == "--") {
+        if (passes) parsed_.words.emplace_back(word);
         for (++at_; at_ < words_.size(); ++at_) {
           (takes_command ? parsed_.tail : parsed_.words).emplace_back(words_[at_]);
         }
         return "";
       }
       std::string complaint;
-      if (word.starts_with("--")) {
+      if (passes && is_option(word) && !knows(word)) {
+        parsed_.words.emplace_back(word);
+      } else if (word.starts_with("--")) {
         complaint = read_long(word.substr(2));
       } else if (is_option(word)) {
         complaint = read_letters(word);
@@ -109,6 +112,21 @@ class Reader {
   }
 
  private:
+  // Whether it is an option of ours, all of it.
+  bool knows(std::string_view word) const {
+    if (word.starts_with("--")) {
+      const std::string_view name = word.substr(2, word.find('=') - 2);
+      return option_named(own_, name) != nullptr || option_named(globals, name) != nullptr;
+    }
+    for (std::size_t i = 1; i < word.size(); ++i) {
+      const Option* option = option_lettered(own_, word[i]);
+      if (option == nullptr) option = option_lettered(globals, word[i]);
+      if (option == nullptr) return false;
+      if (option->takes != Takes::Nothing) return true;  // the rest is its value
+    }
+    return true;
+  }
+
   std::string read_long(std::string_view word) {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
@@ -264,6 +282,14 @@ std::optional<std::string_view> Parsed::text(std::string_view option) const {
   return std::nullopt;
 }
 
+std::vector<std::string_view> Parsed::texts(std::string_view option) const {
+  std::vector<std::string_view> values;
+  for (const Given& given : given_) {
+    if (given.name == option && given.has_value) values.emplace_back(given.value);
+  }
+  return values;
+}
+
 std::optional<std::int64_t> Parsed::number(std::string_view option) const {
   const std::optional<std::string_view> value = text(option);
   return value ? integer(*value) : std::nullopt;
@@ -320,7 +346,8 @@ Result<Parsed> parse(const Command& command,
   Parsed parsed;
   parsed.command = &command;
   Reader reader(command.options, words, parsed);
-  std::string complaint = reader.read(command_words, command.takes_command, false);
+  std::string complaint =
+      reader.read(command_words, command.takes_command, false, command.passes_options);
   if (complaint.empty() && !parsed.has("help") && !parsed.has("version"))
     complaint = judge_arguments(command, parsed);
   if (!complaint.empty()) return fail(Error::Code::BadRequest, std::move(complaint));

@@ -29,7 +29,23 @@ enum class Takes : std::uint8_t {
 };
 
 // What the shell can offer for a word.
-enum class Completes : std::uint8_t { Nothing, Lock, Semaphore, Queue, Project, File, Command };
+enum class Completes : std::uint8_t {
+  Nothing,
+  Lock,
+  Semaphore,
+  Queue,
+  Project,
+  File,
+  Command,
+  Pipeline,
+  Decision,
+  Agent,
+  Worker,      // also those of the runbooks that nobody has started
+  Cron,        // the same
+  RunCommand,  // of the runbooks
+  Definition,  // a pipeline of the runbooks
+  Monitor,
+};
 
 struct Option {
   std::string_view name = {};  // without its dashes
@@ -68,6 +84,7 @@ struct Command {
   int (*run)(Context& context, const Parsed& parsed) = nullptr;
   bool takes_command = false;  // `-- CMD…` at the end, which is required
   bool hidden = false;
+  bool passes_options = false;  // those it does not know are arguments; so is --
 };
 
 // Commands that share their first word, or (with an empty word) have only one.
@@ -89,6 +106,7 @@ class Parsed {
   bool has(std::string_view option) const;
   // The last one given wins.
   std::optional<std::string_view> text(std::string_view option) const;
+  std::vector<std::string_view> texts(std::string_view option) const;  // all that were given
   std::optional<std::int64_t> number(std::string_view option) const;
   // Of a MaybeDuration: none if it was given without one.
   std::optional<Duration> duration(std::string_view option) const;

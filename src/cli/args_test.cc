@@ -25,7 +25,10 @@ constexpr std::array<Command, 2> commands{{
     {.name = "lock acquire", .arguments = names, .options = options},
     {.name = "lock run", .arguments = names, .options = options, .takes_command = true},
 }};
-constexpr std::array<Command, 1> plain{{{.name = "why", .arguments = one_name}}};
+constexpr std::array<Command, 2> plain{{
+    {.name = "why", .arguments = one_name},
+    {.name = "run", .arguments = names, .options = options, .passes_options = true},
+}};
 constexpr std::array<Group, 2> groups{{
     {.word = "", .commands = plain},
     {.word = "lock", .commands = commands},
@@ -88,6 +91,23 @@ TEST(Args, ACommandBehindTwoDashesIsLeftAlone) {
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_EQ(said->words, (std::vector<std::string>{"a"}));
   EXPECT_EQ(said->tail, (std::vector<std::string>{"make", "-j", "--", "x"}));
+}
+
+TEST(Args, ACommandThatPassesOptionsOnKeepsOnlyItsOwn) {
+  const Result<Parsed> said = parsed(
+      {"run", "--json", "fix", "-p", "3", "--note=x", "--follow", "-fz", "-5", "--", "--json"});
+
+  ASSERT_TRUE(said) << said.error().message;
+  EXPECT_EQ(said->words,
+            (std::vector<std::string>{"fix", "-p", "3", "--note=x", "-fz", "-5", "--", "--json"}));
+  EXPECT_TRUE(said->has("json"));
+  EXPECT_TRUE(said->has("follow"));
+  EXPECT_FALSE(parsed({"run", "fix", "--weight", "x"}));
+}
+
+TEST(Args, EveryValueOfARepeatedOptionIsThere) {
+  const Result<Parsed> said = parsed({"lock", "acquire", "a", "--label", "x", "--label=y"});
+  EXPECT_EQ(said->texts("label"), (std::vector<std::string_view>{"x", "y"}));
 }
 
 TEST(Args, ComplaintsSayWhatWasWanted) {

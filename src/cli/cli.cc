@@ -85,6 +85,7 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
   if (found.command == nullptr || found.command->run == nullptr) {
     const Parsed globals = parse_globals(words);
     Context context(globals, std::string(parts.version));
+    context.runbooks = &parts.runbooks;
     if (found.group == nullptr && globals.words.empty()) {
       if (globals.has("version")) {
         context.output.line(fmt::format("reeve {}", parts.version));
@@ -124,15 +125,19 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
     Parsed globals = parse_globals(words);
     globals.command = found.command;
     Context context(globals, std::string(parts.version));
+    context.runbooks = &parts.runbooks;
     return context.misuse(
         fmt::format("{}; see `reeve {} --help`", parsed.error().message, found.command->name));
   }
   Context context(*parsed, std::string(parts.version));
+  context.runbooks = &parts.runbooks;
   if (parsed->has("version")) {
     context.output.line(fmt::format("reeve {}", parts.version));
     return context.output.done();
   }
-  if (parsed->has("help")) {
+  // A command of a runbook has a usage of its own.
+  const bool tells_itself = found.command->passes_options && !parsed->words.empty();
+  if (parsed->has("help") && !tells_itself) {
     context.output.out(help_of_command(context.output, *found.command));
     return context.output.done();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "cli/runbooks.h"
 #include "tools/journal_command.h"
 
 #include <functional>
@@ -20,6 +21,7 @@ struct Parts {
   std::function<Result<bool>(
       const tools::JournalAsk&, const tools::Sink& out, const tools::Sink& notes)>
       journal;
+  Runbooks runbooks = {};
 };
 
 int run(std::span<const std::string_view> words, const Parts& parts);

@@ -73,6 +73,46 @@ int Context::fail(Failure failure) {
   return output.fail(failure);
 }
 
+std::expected<tools::RunbookPlace, Failure> Context::place(bool here) {
+  auto place = place_of_project();
+  if (!place || !here) return place;
+  if (const auto checkout = find_checkout(working_directory())) place->checkout = checkout->path;
+  return place;
+}
+
+std::expected<tools::RunbookPlace, Failure> Context::place_of_project() {
+  const Where& where = client().where();
+  if (where.project_root) {
+    return tools::RunbookPlace{where.project_root->path, where.project_root->name};
+  } else if (where.project_name && *where.project_name != "default") {
+    const Answer projects = client().ask("project.list");
+    if (!projects) return std::unexpected(projects.error());
+    for (const Json& project : (*projects)["projects"].items()) {
+      if (project["name"].text() == *where.project_name && project.has("path")) {
+        return tools::RunbookPlace{project["path"].text(), *where.project_name};
+      }
+    }
+    return std::unexpected(
+        Failure{"NOT_FOUND",
+                fmt::format("there is no project \"{}\" with a folder; try `reeve project list`",
+                            *where.project_name)});
+  }
+  return std::unexpected(Failure{
+      "NOT_FOUND",
+      fmt::format("{} is in no project (there is no .git or .reeve in it or above); `reeve init` "
+                  "makes it one",
+                  working_directory())});
+}
+
+int Context::cannot_run(const tools::CannotRun& cannot) {
+  if (!json()) {
+    for (const std::string& line : cannot.lines) output.err(line + "\n");
+  }
+  const Json details = parse_json(cannot.details).value_or(Json::object());
+  output.fail(Failure{cannot.code, cannot.message, details});
+  return cannot.exit;
+}
+
 int Context::misuse(std::string message) {
   return output.fail(Failure{"USAGE", std::move(message)});
 }

@@ -5,6 +5,7 @@
 #include "cli/home.h"
 #include "cli/json.h"
 #include "cli/output.h"
+#include "cli/runbooks.h"
 
 #include <memory>
 #include <optional>
@@ -34,12 +35,20 @@ class Context {
   // As it will be asked: for those that must not start a daemon.
   Client& client_without_start();
 
+  // The folder of the project and its name: where its runbooks are. With `here` they are read from
+  // the worktree that the working directory is in; it is the same project.
+  std::expected<tools::RunbookPlace, Failure> place(bool here = false);
+  // Never null in the program.
+  const Runbooks* runbooks = nullptr;
+
   // The usual ends of a command.
   int fail(Failure failure);
   int misuse(std::string message);
+  int cannot_run(const tools::CannotRun& cannot);
 
  private:
   Client& client(bool may_start);
+  std::expected<tools::RunbookPlace, Failure> place_of_project();
 
   std::optional<std::string> home_;
   std::optional<std::string> project_;

@@ -7,7 +7,7 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Exit>, 31> codes{{
+constexpr std::array<std::pair<std::string_view, Exit>, 36> codes{{
     {"USAGE", Exit::Usage},
     {"BAD_NAME", Exit::Usage},
     {"BAD_VALUE", Exit::Usage},
@@ -39,6 +39,11 @@ constexpr std::array<std::pair<std::string_view, Exit>, 31> codes{{
     {"UNAVAILABLE", Exit::Unavailable},
     {"INTERRUPTED", Exit::Interrupted},
     {"LEASE_LOST", Exit::Lost},
+    {"RUNBOOK_WRONG", Exit::Failed},
+    {"RUNBOOK_UNKNOWN", Exit::Failed},
+    {"NOT_SUPPORTED", Exit::Failed},
+    {"ANSWERED", Exit::NotAllowed},
+    {"WAIT_TIMED_OUT", Exit::TimedOut},
 }};
 
 }  // namespace

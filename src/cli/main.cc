@@ -4,6 +4,9 @@
 #include "cli/cli.h"
 #include "daemon/run.h"
 #include "tools/journal_command.h"
+#include "tools/run_plan.h"
+#include "tools/runbook_command.h"
+#include "tools/runbook_examples.h"
 
 #include <algorithm>
 #include <span>
@@ -36,6 +39,20 @@ int main(int argc, char** argv) {
   const auto daemon_run = [](std::span<const std::string_view> rest) {
     return reeve::daemon::run(rest, REEVE_VERSION);
   };
+  const reeve::cli::Runbooks runbooks{.command = reeve::tools::runbook_command,
+                                      .dry_run = reeve::tools::dry_run_command,
+                                      .plan_run = reeve::tools::plan_run,
+                                      .plan_pipeline = reeve::tools::plan_pipeline,
+                                      .plan_start = reeve::tools::plan_start,
+                                      .names = reeve::tools::names_in_runbooks,
+                                      .usage = reeve::tools::usage_of_command,
+                                      .plan_monitor = reeve::tools::plan_monitor,
+                                      .variable = reeve::tools::variable_of,
+                                      .next_fires = reeve::tools::next_fires,
+                                      .first_runbook = reeve::tools::first_runbook()};
   return reeve::cli::run(words,
-                         {.version = REEVE_VERSION, .daemon_run = daemon_run, .journal = journal});
+                         {.version = REEVE_VERSION,
+                          .daemon_run = daemon_run,
+                          .journal = journal,
+                          .runbooks = runbooks});
 }

@@ -119,9 +119,7 @@ std::string good_name(std::string_view folder) {
   return name.empty() ? "root" : name;
 }
 
-}  // namespace
-
-std::optional<ProjectRoot> find_project(std::string_view from) {
+std::optional<ProjectRoot> find(std::string_view from, bool with_worktrees) {
   std::string root;
   std::string folder(from);
   for (;; folder = parent_of(folder)) {
@@ -131,7 +129,7 @@ std::optional<ProjectRoot> find_project(std::string_view from) {
       root = folder;
     }
     // The way on, from a .reeve, is only to learn whether it lies in a worktree.
-    if (git == Entry::File) {
+    if (git == Entry::File && with_worktrees) {
       if (const auto main = main_repository(folder)) root = *main + root.substr(folder.size());
     }
     if (git != Entry::None || folder == "/") break;
@@ -147,5 +145,11 @@ std::optional<ProjectRoot> find_project(std::string_view from) {
   }
   return project;
 }
+
+}  // namespace
+
+std::optional<ProjectRoot> find_project(std::string_view from) { return find(from, true); }
+
+std::optional<ProjectRoot> find_checkout(std::string_view from) { return find(from, false); }
 
 }  // namespace reeve::cli

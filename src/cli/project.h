@@ -19,6 +19,9 @@ struct ProjectRoot {
 // `from` is an absolute path.
 std::optional<ProjectRoot> find_project(std::string_view from);
 
+// The same, but a git worktree is its own.
+std::optional<ProjectRoot> find_checkout(std::string_view from);
+
 // `project.name` in the text of a config.toml, as `name = "x"` below [project] or as
 // `project.name = "x"`.
 std::optional<std::string> project_name_in(std::string_view toml);

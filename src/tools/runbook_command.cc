@@ -1,10 +1,13 @@
 #include "tools/runbook_command.h"
 
+#include "base/time.h"
+#include "runbook/document.h"
 #include "runbook/load.h"
-#include "tools/bash_check.h"
 #include "tools/dry_run.h"
 #include "tools/json.h"
+#include "tools/open_runbooks.h"
 #include "tools/runbook_examples.h"
+#include "tools/scenario.h"
 
 #include <fmt/format.h>
 
@@ -25,6 +28,7 @@ constexpr std::string_view help =
     R"(usage: reeve runbook check [FILE...] [--json]   find every mistake, change nothing
        reeve runbook list [--json]            what the project's runbooks define
        reeve runbook show NAME [--json]       one of them as it is written; NAME or KIND.NAME
+       reeve runbook test FILE... [--json]    play scenarios, run nothing
        reeve runbook example [NAME]           a runbook to begin with
 
 Without FILE: .reeve/runbooks/*.toml of the project.
@@ -73,47 +77,20 @@ struct Voice {
       err(fmt::format("reeve {}: {}; nothing was loaded", command, message));
       return exit_failed;
     }
-    std::string list;
-    for (const runbook::Mistake& mistake : mistakes) {
-      list += fmt::format(R"({}{{"file":{},"line":{},"column":{},"message":{}}})",
-                          list.empty() ? "" : ",",
-                          json(mistake.file),
-                          mistake.place.line,
-                          mistake.place.column,
-                          json(mistake.message));
-    }
-    return json_error(
-        exit_failed, "RUNBOOK_WRONG", message, fmt::format(R"({{"mistakes":[{}]}})", list));
+    return json_error(exit_failed,
+                      "RUNBOOK_WRONG",
+                      message,
+                      fmt::format(R"({{"mistakes":{}}})", mistakes_json(mistakes)));
   }
 };
 
-struct Opened {
-  std::vector<runbook::File> files;
-  runbook::Runbook runbook;
-};
-
-// Files are called as they lie below the project.
-std::expected<Opened, runbook::Mistakes> open(const RunbookPlace& place,
-                                              std::vector<std::string> paths) {
-  if (paths.empty()) paths = runbook::discover(place.root);
-  auto files = runbook::read_files(paths);
-  if (!files) return std::unexpected(files.error());
-  for (runbook::File& file : *files) {
-    const std::string below = place.root + "/";
-    if (file.name.starts_with(below)) file.name.erase(0, below.size());
-  }
-  auto runbook = runbook::load(*files, place.root, {bash_check, {}});
-  if (!runbook) return std::unexpected(runbook.error());
-  return Opened{*std::move(files), *std::move(runbook)};
-}
-
-std::string usage_of(const Opened& opened, const runbook::Name& name) {
+std::string usage_of(const OpenRunbooks& opened, const runbook::Name& name) {
   if (name.kind != "command") return "";
   return usage_of(opened.runbook.commands.at(name.name).arguments);
 }
 
 int check(const RunbookPlace& place, const std::vector<std::string>& paths, const Voice& voice) {
-  const auto opened = open(place, paths);
+  const auto opened = open_runbooks(place, paths);
   if (!opened) return voice.wrong(opened.error());
   const std::size_t files = opened->files.size();
   const std::size_t definitions = opened->runbook.defined.size();
@@ -140,7 +117,7 @@ int check(const RunbookPlace& place, const std::vector<std::string>& paths, cons
 }
 
 int list(const RunbookPlace& place, const Voice& voice) {
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   std::string rows;
   std::size_t width = 0;
@@ -171,7 +148,9 @@ int list(const RunbookPlace& place, const Voice& voice) {
 }
 
 // The lines from a definition's header up to the next one that is not its own.
-std::string written(const Opened& opened, const runbook::Name& name, const runbook::Where& where) {
+std::string written(const OpenRunbooks& opened,
+                    const runbook::Name& name,
+                    const runbook::Where& where) {
   const auto file = std::ranges::find(opened.files, where.file, &runbook::File::name);
   if (file == opened.files.end()) return "";
   const std::string own = name.kind + "." + name.name;
@@ -196,7 +175,7 @@ std::string written(const Opened& opened, const runbook::Name& name, const runbo
 }
 
 int show(const RunbookPlace& place, const std::string& asked, const Voice& voice) {
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   std::vector<std::string> names;
   std::string data;
@@ -232,6 +211,71 @@ int show(const RunbookPlace& place, const std::string& asked, const Voice& voice
   }
   if (voice.shape == Shape::Text) return exit_ok;
   return voice.succeeded(fmt::format(R"({{"definitions":[{}]}})", data));
+}
+
+int test(const RunbookPlace& place, const std::vector<std::string>& paths, const Voice& voice) {
+  const auto opened = open_runbooks(place, {});
+  if (!opened) return voice.wrong(opened.error());
+  const auto files = runbook::read_files(paths);
+  if (!files) return voice.wrong(files.error());
+  std::vector<Scenario> all;
+  for (const runbook::File& file : *files) {
+    const auto document = runbook::parse_document(file.name, file.text);
+    if (!document) return voice.wrong({document.error()});
+    auto scenarios = read_scenarios(*document);
+    if (!scenarios) return voice.wrong(scenarios.error());
+    all.insert(all.end(), scenarios->begin(), scenarios->end());
+  }
+  std::string rows;
+  std::size_t bad = 0;
+  for (Scenario& scenario : all) {
+    Played played;
+    if (!scenario.run.empty()) {
+      const auto plan = plan_run(opened->runbook, scenario.run, place);
+      if (!plan) {
+        played.wrong.push_back(plan.error().message);
+      } else if (plan->what != RunPlan::What::Pipeline) {
+        played.wrong.push_back(fmt::format("`{}` starts no pipeline", scenario.run.front()));
+      } else {
+        scenario.pipeline = plan->name;
+        scenario.inputs = plan->inputs;
+      }
+    }
+    if (played.wrong.empty()) played = play(opened->runbook, scenario);
+    bad += played.wrong.empty() ? 0U : 1U;
+    if (voice.shape == Shape::Text) {
+      voice.out(fmt::format("{} {} ({}, {})",
+                            played.wrong.empty() ? "ok    " : "WRONG ",
+                            scenario.name,
+                            played.ended.empty() ? "not started" : played.ended,
+                            format_duration(played.took)));
+      for (const std::string& line : played.wrong) {
+        voice.out(
+            fmt::format("       {}:{}: {}", scenario.where.file, scenario.where.place.line, line));
+      }
+      continue;
+    }
+    std::string path;
+    for (const std::string& phase : played.path) path += (path.empty() ? "" : ",") + json(phase);
+    std::string wrong;
+    for (const std::string& line : played.wrong) wrong += (wrong.empty() ? "" : ",") + json(line);
+    rows +=
+        fmt::format(R"({}{{"name":{},"ok":{},"path":[{}],"ended":{},"took_ms":{},"wrong":[{}]}})",
+                    rows.empty() ? "" : ",",
+                    json(scenario.name),
+                    played.wrong.empty(),
+                    path,
+                    json(played.ended),
+                    played.took.count(),
+                    wrong);
+  }
+  const std::string data = fmt::format(R"({{"scenarios":[{}]}})", rows);
+  if (voice.shape == Shape::Json) {
+    if (bad == 0) return voice.succeeded(data);
+    return voice.json_error(
+        exit_failed, "FAILED", fmt::format("{} of {} scenarios are wrong", bad, all.size()), data);
+  }
+  return bad == 0 ? exit_ok : exit_failed;
 }
 
 int example(const std::string& asked, const Voice& voice) {
@@ -287,13 +331,15 @@ int runbook_command(std::span<const std::string_view> words,
   if (verb == "check") return check(place, rest, voice);
   if (verb == "list" && at_most(0)) return list(place, voice);
   if (verb == "show" && rest.size() == 1) return show(place, rest[0], voice);
+  if (verb == "test" && !rest.empty()) return test(place, rest, voice);
+  if (verb == "test") return voice.failed(exit_usage, "USAGE", "test wants a FILE");
   if (verb == "example" && at_most(1)) return example(rest.empty() ? "" : rest[0], voice);
   if (verb == "show" && rest.empty()) return voice.failed(exit_usage, "USAGE", "show wants a NAME");
   if (verb == "list" || verb == "show" || verb == "example") {
     return voice.failed(exit_usage, "USAGE", fmt::format("unexpected argument {}", rest.back()));
   }
   voice.command = "runbook";
-  const std::vector<std::string> verbs = {"check", "list", "show", "example"};
+  const std::vector<std::string> verbs = {"check", "list", "show", "test", "example"};
   return voice.failed(
       exit_usage, "USAGE", fmt::format("unknown command {}{}", verb, runbook::hint(verb, verbs)));
 }
@@ -315,7 +361,7 @@ int dry_run_command(std::span<const std::string_view> words,
   }
   if (rest.empty())
     return voice.failed(exit_usage, "USAGE", "which command? try: reeve runbook list");
-  const auto opened = open(place, {});
+  const auto opened = open_runbooks(place, {});
   if (!opened) return voice.wrong(opened.error());
   const std::string name(rest.front());
   const auto command = opened->runbook.commands.find(name);

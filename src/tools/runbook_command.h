@@ -1,20 +1,15 @@
 #pragma once
 
 #include "tools/journal_tool.h"
+#include "tools/run_plan.h"
 
 #include <span>
 #include <string>
 #include <string_view>
 
-// `reeve runbook check|list|show|example` and `reeve run NAME --dry-run`, from their words to their
-// exit code. None of it needs a daemon, and none of it changes anything.
+// `reeve runbook check|list|show|test|example` and `reeve run NAME --dry-run`, from their words to
+// their exit code. None of it needs a daemon, and none of it changes anything.
 namespace reeve::tools {
-
-// The project whose runbooks are meant.
-struct RunbookPlace {
-  std::string root;     // its folder
-  std::string project;  // its name
-};
 
 // `words` come after `reeve runbook`. Lines for stdout go to `out`, others to `err`, without their
 // last newline. 0 ok, 1 there are mistakes, 2 usage, 3 there is nothing of that name.

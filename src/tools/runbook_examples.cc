@@ -206,4 +206,42 @@ constexpr std::array<RunbookExample, 7> examples = {{
 
 std::span<const RunbookExample> runbook_examples() { return examples; }
 
+std::string_view first_runbook() {
+  return R"toml(# Two phases, a guard and a lock. Try:
+#
+#     reeve run hello world --dry-run    what would happen
+#     reeve run hello world --follow     watch it happen
+#     reeve runbook check                after you have changed this file
+#
+# docs/runbooks.md tells the rest; `reeve runbook example` has more to begin with.
+
+[command.hello]                     # reeve run hello world
+args = "<who>"
+run  = { pipeline = "hello" }
+
+[pipeline.hello]
+inputs = ["who"]
+
+[[pipeline.hello.phase]]            # first this ...
+name = "greet"
+run  = """
+echo "hello {who}"
+echo "greeting=hello {who}" >> "$REEVE_OUTPUT"
+"""
+
+[[pipeline.hello.phase]]            # ... then this, when the guard passes,
+name = "remember"
+pre  = ["disk_has_room"]
+lock = "memory"                     # by one run at a time
+run  = "echo {greet.greeting} >> .reeve/greetings.txt"
+
+[guard.disk_has_room]               # passes when it exits with 0; else it is checked again
+condition = "test \"$(df -Pk . | awk 'NR == 2 { print $4 }')\" -gt 1024"
+retry     = { max = 10, interval = "5s" }
+
+[lock.memory]
+max_hold = "5m"
+)toml";
+}
+
 }  // namespace reeve::tools

@@ -14,4 +14,7 @@ struct RunbookExample {
 
 std::span<const RunbookExample> runbook_examples();
 
+// What `reeve init` writes: it runs as it is, anywhere.
+std::string_view first_runbook();
+
 }  // namespace reeve::tools

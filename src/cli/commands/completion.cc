@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace reeve::cli {
 
@@ -192,7 +193,13 @@ class Completer {
     const std::size_t index = std::min(place, command.arguments.size() - 1);
     const Argument& argument = command.arguments[index];
     if (argument.name == "NAME|ID") {
-      for (const Completes kind : {Completes::Lock, Completes::Semaphore, Completes::Queue}) {
+      for (const Completes kind : {Completes::Lock,
+                                   Completes::Semaphore,
+                                   Completes::Queue,
+                                   Completes::Worker,
+                                   Completes::Cron,
+                                   Completes::Pipeline,
+                                   Completes::Decision}) {
         offer_names(kind);
       }
       return;
@@ -216,6 +223,29 @@ class Completer {
       case Completes::Project:
         kind = "project";
         break;
+      case Completes::Pipeline:
+        kind = "pipeline";
+        break;
+      case Completes::Decision:
+        kind = "decision";
+        break;
+      case Completes::Agent:
+        kind = "agent";
+        break;
+      case Completes::Worker:
+        offer_defined("worker");
+        kind = "worker";
+        break;
+      case Completes::Cron:
+        offer_defined("cron");
+        kind = "cron";
+        break;
+      case Completes::RunCommand:
+        return offer_defined("command");
+      case Completes::Monitor:
+        return offer_defined("monitor");
+      case Completes::Definition:
+        return offer_defined("pipeline");
       case Completes::Nothing:
       case Completes::File:
       case Completes::Command:
@@ -225,12 +255,25 @@ class Completer {
         "names.list",
         json_of({{"kind", kind}, {"prefix", current_.empty() ? Json() : Json(current_)}}));
     if (!answer) return;
-    for (const Json& name : (*answer)["names"].items()) offer_name(name.text(), kind);
+    for (const Json& name : (*answer)["names"].items()) {
+      if (offered_.insert(name.text()).second) offer_name(name.text(), kind);
+    }
+  }
+
+  // From the runbooks of the project, if it has any.
+  void offer_defined(std::string_view kind) {
+    context_.client_without_start();
+    const auto place = context_.place();
+    if (!place || context_.runbooks == nullptr) return;
+    for (const auto& [name, says] : context_.runbooks->names(kind, *place)) {
+      if (offered_.insert(name).second) offer_name(name, says);
+    }
   }
 
   Context& context_;
   std::string current_;
   std::vector<std::string_view> before_;
+  std::set<std::string> offered_;
 };
 
 }  // namespace

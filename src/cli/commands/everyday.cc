@@ -9,17 +9,19 @@ namespace {
 constexpr std::array<Option, 1> status_options{
     {{.name = "watch", .letter = 'w', .help = "every second anew, until Ctrl-C"}}};
 constexpr std::array<Example, 2> status_examples{
-    {{"reeve status", "one screen: what is held, who waits, what is stuck"},
+    {{"reeve status", "one screen: what runs, what waits, what is stuck"},
      {"reeve status -w", "the same, kept up to date"}}};
 
 constexpr std::array<Argument, 1> thing{{{.name = "NAME|ID", .completes = Completes::Lock}}};
-constexpr std::array<Option, 1> why_options{{{.name = "kind",
-                                              .takes = Takes::Text,
-                                              .value = "K",
-                                              .help = "if several things have the name",
-                                              .choices = "lock|sem|queue|item"}}};
-constexpr std::array<Example, 2> why_examples{
-    {{"reeve why deploy", "who holds it, since when, in which process, who waits, what is next"},
+constexpr std::array<Option, 1> why_options{
+    {{.name = "kind",
+      .takes = Takes::Text,
+      .value = "K",
+      .help = "if several things have the name",
+      .choices = "lock|sem|queue|worker|cron|item|pipeline|decision|agent"}}};
+constexpr std::array<Example, 3> why_examples{
+    {{"reeve why pipe-4f7kq2", "its guard's last output, its lock's holder, the open question"},
+     {"reeve why deploy", "who holds it, since when, in which process, who waits, what is next"},
      {"reeve why item-4f7kq2", "where an item is and when it will move"}}};
 constexpr std::array<Example, 1> show_examples{
     {{"reeve show item-4f7kq2", "whatever has this id"}}};
@@ -76,6 +78,85 @@ constexpr std::array<Option, 4> beanstalkd_options{
 constexpr std::array<Example, 1> beanstalkd_examples{
     {{"reeve beanstalkd -l 127.0.0.1 -p 11300", "as beanstalkd; docs/beanstalkd.md tells more"}}};
 
+constexpr std::array<Argument, 2> run_arguments{
+    {{.name = "NAME", .completes = Completes::RunCommand},
+     {.name = "ARGS", .count = Count::Any, .completes = Completes::File}}};
+constexpr std::array<Option, 5> run_options{
+    {{.name = "wait", .help = "until it is over; exit 1 if it failed, 4 if it was cancelled"},
+     {.name = "follow", .help = "the same, and tell what happens"},
+     {.name = "timeout",
+      .takes = Takes::Duration,
+      .value = "D",
+      .help = "wait no longer; exit 124"},
+     {.name = "dry-run", .help = "print what would happen, every value filled in; touch nothing"},
+     {.name = "here", .help = "the runbooks of this git worktree, not of the main repository"}}};
+constexpr std::array<Example, 3> run_examples{
+    {{"reeve run release 1.2 --follow", "start it and watch"},
+     {"reeve run release 1.2 --dry-run", "only look"},
+     {"id=$(reeve run release 1.2 -q); reeve wait $id", "for a script"}}};
+constexpr std::array<Example, 1> init_examples{
+    {{"reeve init", "then: reeve run hello world --follow"}}};
+
+constexpr std::array<Argument, 1> one_run{{{.name = "ID", .completes = Completes::Pipeline}}};
+constexpr std::array<Argument, 1> some_runs{
+    {{.name = "ID", .count = Count::Some, .completes = Completes::Pipeline}}};
+constexpr std::array<Option, 3> wait_options{
+    {{.name = "any", .help = "one of them is enough"},
+     {.name = "for",
+      .takes = Takes::Text,
+      .value = "WHAT",
+      .help = "success (the default): over, and exit 1 if it failed, 4 if it was cancelled; done: "
+              "over, however; running: it is at work",
+      .choices = "done|success|running"},
+     {.name = "timeout", .takes = Takes::Duration, .value = "D", .help = "no longer; exit 124"}}};
+constexpr std::array<Example, 2> wait_examples{
+    {{"reeve wait pipe-4f7kq2 --timeout 10m", "exit 0 if it succeeded"},
+     {"reeve wait pipe-4f7kq2 pipe-81hd2k --any", "the first of them"}}};
+constexpr std::array<Option, 4> logs_options{
+    {{.name = "follow", .letter = 'f', .help = "go on until the run is over"},
+     {.name = "attempt", .takes = Takes::Number, .value = "N", .help = "only this attempt"},
+     {.name = "phase", .takes = Takes::Text, .value = "P", .help = "only this phase"},
+     {.name = "guards", .help = "also what its guards said last"}}};
+constexpr std::array<Example, 2> logs_examples{
+    {{"reeve logs pipe-4f7kq2 -f", "as it is written"},
+     {"reeve logs pipe-4f7kq2 --phase build --attempt 2", "one attempt"}}};
+constexpr std::array<Option, 1> cancel_options{
+    {{.name = "no-wait", .help = "do not wait until it has ended"}}};
+constexpr std::array<Example, 1> cancel_examples{
+    {{"reeve cancel pipe-4f7kq2", "what runs is ended, on_cancel is run, locks are given back"}}};
+constexpr std::array<Option, 2> resume_options{
+    {{.name = "from", .takes = Takes::Text, .value = "PHASE", .help = "go on from this phase"},
+     {.name = "force", .help = "also what cannot be recovered by itself"}}};
+constexpr std::array<Example, 2> resume_examples{
+    {{"reeve resume pipe-4f7kq2", "what failed is tried again, what is paused goes on"},
+     {"reeve resume pipe-4f7kq2 --from build", "from an earlier phase"}}};
+constexpr std::array<Example, 1> pause_examples{
+    {{"reeve pause pipe-4f7kq2", "the step that runs is finished; `reeve resume` goes on"}}};
+
+constexpr std::array<Option, 1> done_options{
+    {{.name = "error", .takes = Takes::Text, .value = "TEXT", .help = "it failed, and why"}}};
+constexpr std::array<Example, 2> done_examples{
+    {{"reeve done", "in a step: it went well, whatever its exit code"},
+     {"reeve done --error 'no such branch'", "it failed"}}};
+constexpr std::array<Argument, 1> one_text{{{.name = "TEXT"}}};
+constexpr std::array<Example, 1> checkpoint_examples{
+    {{"reeve checkpoint 'half of the files'", "in a step: kept, and a sign of progress"}}};
+constexpr std::array<Example, 1> heartbeat_examples{
+    {{"reeve heartbeat || exit", "in an agent: it is alive; exit 4 if its work is over"}}};
+constexpr std::array<Argument, 1> question{{{.name = "QUESTION"}}};
+constexpr std::array<Option, 3> ask_options{
+    {{.name = "option",
+      .takes = Takes::Text,
+      .value = "A",
+      .help = "what can be answered; repeat it"},
+     {.name = "timeout", .takes = Takes::Duration, .value = "D", .help = "no longer; exit 124"},
+     {.name = "default",
+      .takes = Takes::Text,
+      .value = "A",
+      .help = "the answer if nobody has one in time"}}};
+constexpr std::array<Example, 1> ask_examples{
+    {{"answer=$(reeve ask 'Publish?' --option yes --option no)", "waits; prints the answer"}}};
+
 constexpr std::array<Argument, 1> shell{{{.name = "SHELL"}}};
 constexpr std::array<Example, 3> completion_examples{
     {{"reeve completion bash > ~/.local/share/bash-completion/completions/reeve", "for bash"},
@@ -86,9 +167,24 @@ constexpr std::array<Argument, 1> any_words{
 constexpr std::array<Example, 1> help_examples{
     {{"reeve help lock run", "as `reeve lock run --help`"}}};
 
-constexpr std::array<Command, 14> commands{{
+constexpr std::array<Command, 25> commands{{
+    {.name = "run",
+     .summary = "run a command of the project's runbooks",
+     .arguments = run_arguments,
+     .options = run_options,
+     .details = "What it takes its runbook says: `reeve run NAME --help`, `reeve runbook list`. It "
+                "goes on "
+                "whatever becomes of this terminal; Ctrl-C only stops watching.",
+     .examples = run_examples,
+     .run = run_command,
+     .passes_options = true},
+    {.name = "init",
+     .summary = "write a small runbook that runs",
+     .details = "Into .reeve/runbooks of the project, or of this folder. Nothing is overwritten.",
+     .examples = init_examples,
+     .run = init_command},
     {.name = "status",
-     .summary = "one screen: held, waiting, stuck, needing you",
+     .summary = "one screen: running, waiting, needing you",
      .options = status_options,
      .examples = status_examples,
      .run = status_command},
@@ -96,9 +192,9 @@ constexpr std::array<Command, 14> commands{{
      .summary = "why it does not move, down to the process",
      .arguments = thing,
      .options = why_options,
-     .details =
-         "For a lock, a semaphore, a queue or an item: what it waits for, the chain of holders, "
-         "the line, and what will happen next and when.",
+     .details = "For a run, a lock, a semaphore, a queue, an item, a worker, a cron or a question: "
+                "what it "
+                "waits for, the chain behind that, the line, and what will happen next and when.",
      .examples = why_examples,
      .run = why_command},
     {.name = "show",
@@ -107,6 +203,62 @@ constexpr std::array<Command, 14> commands{{
      .options = why_options,
      .examples = show_examples,
      .run = show_command},
+    {.name = "wait",
+     .summary = "until a run is over",
+     .arguments = some_runs,
+     .options = wait_options,
+     .details = "Ctrl-C stops waiting, nothing else.",
+     .examples = wait_examples,
+     .run = wait_command},
+    {.name = "logs",
+     .summary = "what the programs of a run said",
+     .arguments = one_run,
+     .options = logs_options,
+     .details = "What they said is on stdout, which phase and attempt said it on stderr.",
+     .examples = logs_examples,
+     .run = logs_command},
+    {.name = "cancel",
+     .summary = "end runs",
+     .arguments = some_runs,
+     .options = cancel_options,
+     .details = "Returns when they have ended. One that is over stays as it is.",
+     .examples = cancel_examples,
+     .run = cancel_command},
+    {.name = "resume",
+     .summary = "let a run go on",
+     .arguments = one_run,
+     .options = resume_options,
+     .examples = resume_examples,
+     .run = resume_command},
+    {.name = "pause",
+     .summary = "let a run rest before its next step",
+     .arguments = one_run,
+     .examples = pause_examples,
+     .run = pause_command},
+    {.name = "done",
+     .summary = "in a step: say how it went",
+     .options = done_options,
+     .details = "It counts when the step has ended. The owner is found from the environment.",
+     .examples = done_examples,
+     .run = done_command},
+    {.name = "checkpoint",
+     .summary = "in a step: note how far it is",
+     .arguments = one_text,
+     .examples = checkpoint_examples,
+     .run = checkpoint_command},
+    {.name = "heartbeat",
+     .summary = "in an agent: say that it is alive",
+     .examples = heartbeat_examples,
+     .run = heartbeat_command},
+    {.name = "ask",
+     .summary = "ask a person, and wait for the answer",
+     .arguments = question,
+     .options = ask_options,
+     .details =
+         "Opens a decision: `reeve decision resolve` answers it. Inside a step its pipeline is "
+         "blocked meanwhile.",
+     .examples = ask_examples,
+     .run = ask_command},
     {.name = "events",
      .summary = "what happened, or happens",
      .options = events_options,
@@ -167,13 +319,20 @@ constexpr std::array<Command, 14> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 7> groups{everyday_group,
-                                           lock_group,
-                                           sem_group,
-                                           queue_group,
-                                           project_group,
-                                           daemon_group,
-                                           journal_group};
+  static const std::array<Group, 14> groups{everyday_group,
+                                            runbook_group,
+                                            pipeline_group,
+                                            worker_group,
+                                            cron_group,
+                                            decision_group,
+                                            agent_group,
+                                            monitor_group,
+                                            lock_group,
+                                            sem_group,
+                                            queue_group,
+                                            project_group,
+                                            daemon_group,
+                                            journal_group};
   return groups;
 }
 

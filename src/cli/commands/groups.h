@@ -16,6 +16,13 @@ extern const Group queue_group;
 extern const Group daemon_group;
 extern const Group journal_group;
 extern const Group project_group;
+extern const Group runbook_group;
+extern const Group pipeline_group;
+extern const Group worker_group;
+extern const Group cron_group;
+extern const Group decision_group;
+extern const Group agent_group;
+extern const Group monitor_group;
 
 std::span<const Group> all_groups();
 
@@ -34,6 +41,17 @@ int show_command(Context& context, const Parsed& parsed);
 int backup_command(Context& context, const Parsed& parsed);
 int restore_command(Context& context, const Parsed& parsed);
 int beanstalkd_command(Context& context, const Parsed& parsed);
+int run_command(Context& context, const Parsed& parsed);
+int init_command(Context& context, const Parsed& parsed);
+int wait_command(Context& context, const Parsed& parsed);
+int logs_command(Context& context, const Parsed& parsed);
+int cancel_command(Context& context, const Parsed& parsed);
+int resume_command(Context& context, const Parsed& parsed);
+int pause_command(Context& context, const Parsed& parsed);
+int done_command(Context& context, const Parsed& parsed);
+int checkpoint_command(Context& context, const Parsed& parsed);
+int heartbeat_command(Context& context, const Parsed& parsed);
+int ask_command(Context& context, const Parsed& parsed);
 
 // That the words call no command, and which one may have been meant.
 std::string no_such_command(const Found& found, std::span<const std::string_view> words);

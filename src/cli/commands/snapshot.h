@@ -16,6 +16,7 @@ struct Snapshot {
   Json::Array locks;
   Json::Array semaphores;
   Json::Array queues;
+  Json::Array pipelines;  // those that are not over
 };
 
 std::expected<Snapshot, Failure> take_snapshot(Client& client);

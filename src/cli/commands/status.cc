@@ -1,4 +1,5 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/pipeline_verbs.h"
 #include "cli/commands/snapshot.h"
 #include "cli/context.h"
 #include "cli/signals.h"
@@ -14,6 +15,9 @@ namespace reeve::cli {
 namespace {
 
 using enum Table::Align;
+
+// Of more than that a screen says nothing anyway; `reeve pipeline list` has them all.
+constexpr std::int64_t most_runs = 200;
 
 std::string described(const Json& attention) {
   return printable(fmt::format(
@@ -95,6 +99,41 @@ std::string queues_table(const Output& output, const Snapshot& seen, std::size_t
   return table.empty() ? "" : table.write(width, output);
 }
 
+std::string workers_table(const Output& output, const Snapshot& seen, std::size_t width) {
+  Table table({{"WORKER", Left, true},
+               {"STATE"},
+               {"ACTIVE", Right},
+               {"QUEUE", Left, true},
+               {"PENDING", Right},
+               {"DEAD", Right}});
+  for (const Json& worker : seen.status["workers"].items()) {
+    const std::string state = worker["state"].text();
+    if (state == "stopped") continue;
+    const bool dead = worker["dead"].number() > 0;
+    table.add({printable(worker["name"].text()),
+               {state, state == "started" ? Style::Good : Style::Warn},
+               fmt::format("{} of {}", worker["active"].text(), worker["concurrency"].text()),
+               printable(worker["queue"].text()),
+               with_commas(worker["pending"].number()),
+               {with_commas(worker["dead"].number()), dead ? Style::Bad : Style::Plain}});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string crons_table(const Output& output, const Snapshot& seen, std::size_t width) {
+  Table table({{"CRON", Left, true}, {"SCHEDULE"}, {"NEXT"}, {"LAST"}, {"RUNS"}});
+  for (const Json& cron : seen.status["crons"].items()) {
+    const auto& running = cron["running"].items();
+    if (cron["state"].text() != "enabled" && running.empty()) continue;
+    table.add({printable(cron["name"].text()),
+               cron["schedule"].text(),
+               output.moment(cron["next"]),
+               output.moment(cron["last"]),
+               running.empty() ? "-" : running.front().text()});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
 std::string screen(const Output& output, const Snapshot& seen, std::size_t width) {
   std::string text;
   const std::vector<std::string> needs = needs_you(seen);
@@ -103,7 +142,10 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
     text += fmt::format(
         "{} {}\n", output.styled(Style::Bad, "!"), width > 2 ? fitted(line, width - 2) : line);
   }
-  for (const std::string& table : {locks_table(output, seen, width),
+  for (const std::string& table : {pipeline_verbs::table(output, seen.pipelines, width),
+                                   workers_table(output, seen, width),
+                                   crons_table(output, seen, width),
+                                   locks_table(output, seen, width),
                                    sems_table(output, seen, width),
                                    queues_table(output, seen, width)}) {
     if (table.empty()) continue;
@@ -172,12 +214,16 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client) {
   const auto locks = client.begin("lock.list", Json::object(), Kind::Question);
   const auto semaphores = client.begin("sem.list", Json::object(), Kind::Question);
   const auto queues = client.begin("queue.stats", Json::object(), Kind::Question);
+  Json active = Json::object();
+  active.set("states", Json(Json::Array{Json("active")})).set("limit", most_runs);
+  const auto pipelines = client.begin("pipeline.list", std::move(active), Kind::Question);
   Snapshot seen;
   const Answer told = client.wait(status);
   const Answer of_locks = client.wait(locks);
   const Answer of_semaphores = client.wait(semaphores);
   const Answer of_queues = client.wait(queues);
-  for (const Answer* answer : {&told, &of_locks, &of_semaphores, &of_queues}) {
+  const Answer of_pipelines = client.wait(pipelines);
+  for (const Answer* answer : {&told, &of_locks, &of_semaphores, &of_queues, &of_pipelines}) {
     if (!*answer) return std::unexpected(answer->error());
   }
   seen.status = *told;
@@ -185,6 +231,7 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client) {
   seen.locks = (*of_locks)["locks"].items();
   seen.semaphores = (*of_semaphores)["semaphores"].items();
   seen.queues = (*of_queues)["queues"].items();
+  seen.pipelines = (*of_pipelines)["pipelines"].items();
   return seen;
 }
 
@@ -223,7 +270,9 @@ int overview(Context& context) {
   }
   output.line("");
   output.line(output.styled(Style::Bold, "Often used"));
-  constexpr std::array<Example, 6> often{{
+  constexpr std::array<Example, 8> often{{
+      {"reeve init; reeve run hello world --follow", "describe work once, and run it"},
+      {"reeve why pipe-4f7kq2", "why a run does not move"},
       {"reeve lock run deploy --wait -- make deploy", "one at a time"},
       {"reeve sem run builds --wait -- make", "so many at a time"},
       {"reeve queue push mail '{\"to\":\"ana\"}'", "work for later"},

@@ -1,0 +1,168 @@
+#include "api/status.h"
+
+#include "api/limits.h"
+#include "api/show.h"
+#include "api/show_run.h"
+#include "codec/shell_word.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace reeve::api {
+namespace {
+
+// Things that will not go on by themselves; each with what to do about it.
+struct Attention {
+  std::string kind;
+  std::string name;
+  std::string detail;
+};
+
+struct Counts {
+  std::uint64_t running = 0;
+  std::uint64_t blocked = 0;
+  std::uint64_t done = 0;
+  std::uint64_t failed = 0;
+  std::uint64_t cancelled = 0;
+};
+
+Counts count_pipelines(const State& state, ProjectNo project) {
+  Counts counts;
+  for (const auto& [id, pipeline] : state.pipelines.pipelines) {
+    if (pipeline.project != project) continue;
+    const std::string_view how = state_of(pipeline);
+    counts.running += how == "running" || how == "init" ? 1U : 0U;
+    counts.blocked += how == "blocked" ? 1U : 0U;
+    counts.done += how == "done" ? 1U : 0U;
+    counts.failed += how == "failed" ? 1U : 0U;
+    counts.cancelled += how == "cancelled" ? 1U : 0U;
+  }
+  return counts;
+}
+
+// What runs of the project's runbooks.
+void show_work(Tell& tell, const State& state) {
+  JsonWriter& json = tell.json;
+  const Counts counts = count_pipelines(state, tell.project());
+  json.key("pipelines").begin_object().field("running", counts.running);
+  json.field("blocked", counts.blocked).field("done", counts.done);
+  json.field("failed", counts.failed).field("cancelled", counts.cancelled).end_object();
+  json.key("workers").begin_array();
+  each_of(state.workers.workers,
+          tell.project(),
+          [&](const WorkerName& name, const worker::Worker& worker) {
+            json.begin_object();
+            show_worker(tell, state, name, worker);
+            json.end_object();
+            return tell.size() < limits::list_bytes;
+          });
+  json.end_array().key("crons").begin_array();
+  each_of(state.crons.crons, tell.project(), [&](const CronName& name, const cron::Cron& cron) {
+    json.begin_object();
+    show_cron(tell, state, name, cron);
+    json.end_object();
+    return tell.size() < limits::list_bytes;
+  });
+  json.end_array();
+}
+
+}  // namespace
+
+void show_status(Tell& tell, const State& state) {
+  const Time now = tell.now().now;
+  std::vector<Attention> questions;
+  std::vector<Attention> attention;
+  const auto attend = [&](std::string_view kind, std::string name, std::string detail) {
+    auto& list = kind == "decision" ? questions : attention;
+    if (list.size() < limits::waiters_shown) {
+      list.push_back({std::string(kind), std::move(name), std::move(detail)});
+    }
+  };
+  std::uint64_t decisions = 0;
+  for (const auto& [owner, id] : state.decisions.open_of) {
+    const decision::Decision& decision = *state.decisions.decisions.find(id);
+    if (decision.project != tell.project() && decision.project != shared_project) continue;
+    ++decisions;
+    attend("decision",
+           to_text(id),
+           fmt::format("{}; `reeve decision show {}`", decision.question, to_text(id)));
+  }
+  const project::Project* project = state.projects.projects.find(tell.project());
+  JsonWriter& json = tell.result().field("project", project ? project->name : "default");
+
+  std::uint64_t held = 0;
+  std::uint64_t stale = 0;
+  std::uint64_t waiting = 0;
+  each_of(state.locks.locks, tell.project(), [&](const LockName& name, const lock::Lock& lock) {
+    const std::string_view how = state_of(lock, state, now);
+    held += how == "held" || how == "ending" ? 1U : 0U;
+    stale += how == "stale" ? 1U : 0U;
+    waiting += lock.waiting;
+    if (how == "stale") {
+      const std::string shown = tell.name(name);
+      attend("lock",
+             shown,
+             fmt::format("its holder fell silent; try `reeve why {}`", codec::shell_word(shown)));
+    }
+    return true;
+  });
+  json.key("locks").begin_object().field("held", held).field("stale", stale);
+  json.field("waiting", waiting).end_object();
+
+  std::uint64_t count = 0;
+  std::uint64_t full = 0;
+  waiting = 0;
+  each_of(state.semaphores.semaphores,
+          tell.project(),
+          [&](const SemaphoreName&, const semaphore::Semaphore& semaphore) {
+            ++count;
+            full += semaphore::available(semaphore) == 0 ? 1U : 0U;
+            waiting += semaphore.waiting;
+            return true;
+          });
+  json.key("semaphores").begin_object().field("count", count).field("full", full);
+  json.field("waiting", waiting).end_object();
+
+  std::size_t shown = 0;
+  json.key("queues").begin_array();
+  each_of(state.queues.names, tell.project(), [&](const QueueName& name, const queue::QueueNo& no) {
+    const queue::Queue& queue = *state.queues.queues.find(no);
+    json.begin_object();
+    show_queue(tell, state, no, queue);
+    json.end_object();
+    const std::string text = tell.name(name);
+    if (queue.counts.dead > 0) {
+      attend("queue",
+             text,
+             fmt::format("{} dead; try `reeve queue list {} --state dead`",
+                         queue.counts.dead,
+                         codec::shell_word(text)));
+    }
+    if (queue.paused)
+      attend("queue",
+             text,
+             fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
+    return ++shown < limits::list_entries;
+  });
+  json.end_array().field("decisions", decisions);
+  show_work(tell, state);
+  // Questions first; but many of them leave half of the room to the rest.
+  constexpr std::size_t half = limits::waiters_shown / 2;
+  const std::size_t rest = std::min(attention.size(), half);
+  const std::size_t asked = std::min(questions.size(), limits::waiters_shown - rest);
+  json.key("attention").begin_array();
+  const auto show = [&](const std::vector<Attention>& things, std::size_t most) {
+    for (std::size_t i = 0; i < std::min(things.size(), most); ++i) {
+      json.begin_object().field("kind", things[i].kind).field("name", things[i].name);
+      json.field("detail", things[i].detail).end_object();
+    }
+  };
+  show(questions, asked);
+  show(attention, limits::waiters_shown - asked);
+  json.end_array();
+}
+
+}  // namespace reeve::api

@@ -1,0 +1,195 @@
+#include "cli/commands/groups.h"
+#include "cli/commands/runs.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <map>
+#include <tuple>
+#include <unistd.h>
+
+// `reeve logs`: what the programs of a run said. They are files in the home, one an attempt:
+//
+//     logs/pipe-4f7kq2/merge#2.1234-0.log     the second attempt of phase merge
+//     logs/pipe-4f7kq2/guard tests_pass.log   the last check of a guard
+//
+// and the larger number is the later.
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::int64_t look_every = 200;
+constexpr std::size_t piece = std::size_t{64} << 10U;
+
+struct LogFile {
+  std::string path;
+  std::string label;  // merge#2
+  std::uint64_t sequence = 0;
+  std::uint64_t index = 0;
+};
+
+// "merge#2.1234-0.log"; a guard has no number, and comes first.
+std::optional<LogFile> parse_name(const std::string& folder, std::string_view name) {
+  constexpr std::string_view ending = ".log";
+  if (!name.ends_with(ending)) return std::nullopt;
+  LogFile file;
+  file.path = folder + "/" + std::string(name);
+  name.remove_suffix(ending.size());
+  file.label = name;
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return file;
+  const std::string_view number = name.substr(dot + 1);
+  const char* const end = number.data() + number.size();
+  const auto [dash, bad] = std::from_chars(number.data(), end, file.sequence);
+  if (bad != std::errc{} || dash == end || *dash != '-') return file;
+  const auto [stopped, worse] = std::from_chars(dash + 1, end, file.index);
+  if (worse != std::errc{} || stopped != end) return file;
+  file.label = name.substr(0, dot);
+  return file;
+}
+
+struct Wanted {
+  std::optional<std::string> phase;
+  std::optional<std::int64_t> attempt;
+  bool guards = false;
+
+  bool fits(const LogFile& file) const {
+    const std::string_view label = file.label;
+    if (label.starts_with("guard ")) return guards;
+    const std::size_t hash = label.find('#');
+    if (phase && label.substr(0, hash) != *phase) return false;
+    if (!attempt) return true;
+    if (hash == std::string_view::npos) return false;
+    std::int64_t number = 0;
+    std::from_chars(label.data() + hash + 1, label.data() + label.size(), number);
+    return number == *attempt;
+  }
+};
+
+std::vector<LogFile> find_logs(const std::string& folder, const Wanted& wanted) {
+  std::vector<LogFile> files;
+  DIR* const directory = ::opendir(folder.c_str());
+  if (directory == nullptr) return files;
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  while (const dirent* const entry = ::readdir(directory)) {
+    const auto file = parse_name(folder, entry->d_name);
+    if (file && wanted.fits(*file)) files.push_back(*file);
+  }
+  ::closedir(directory);
+  std::ranges::sort(files, [](const LogFile& a, const LogFile& b) {
+    return std::tie(a.sequence, a.index, a.label) < std::tie(b.sequence, b.index, b.label);
+  });
+  return files;
+}
+
+// What is behind `offset`, piece by piece.
+template <class Each>
+void read_from(const std::string& path, std::uint64_t& offset, Each each) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::string bytes(piece, '\0');
+  for (;;) {
+    const ssize_t got = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got <= 0) break;
+    offset += static_cast<std::uint64_t>(got);
+    each(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
+  }
+  ::close(file);
+}
+
+class Reader {
+ public:
+  Reader(Context& context, std::string folder, Wanted wanted)
+      : context_(context), folder_(std::move(folder)), wanted_(std::move(wanted)) {}
+
+  // All that is new; whether there was anything.
+  bool read() {
+    bool any = false;
+    for (const LogFile& file : find_logs(folder_, wanted_)) {
+      read_from(file.path, offsets_[file.path], [&](std::string_view bytes) {
+        any = true;
+        tell(file, bytes);
+      });
+    }
+    return any;
+  }
+
+ private:
+  // Whose it is is told on stderr, so that a pipe has what the program said and nothing else.
+  void tell(const LogFile& file, std::string_view bytes) {
+    Output& output = context_.output;
+    if (context_.json()) {
+      output.line(json_of({{"label", file.label}, {"text", bytes}}).write());
+      return;
+    }
+    if (file.path != last_) {
+      output.flush();
+      if (!context_.quiet()) output.err(output.styled_err(Style::Dim, file.label + ":") + "\n");
+      last_ = file.path;
+    }
+    output.out(bytes);
+    if (bytes.size() == piece) output.flush();
+  }
+
+  Context& context_;
+  std::string folder_;
+  Wanted wanted_;
+  std::map<std::string, std::uint64_t> offsets_;
+  std::string last_;
+};
+
+// While there is no daemon the programs go on, and so does what they say.
+bool is_over(const Answer& answer) {
+  if (!answer) return answer.error().code != "UNAVAILABLE";
+  const std::string& state = (*answer)["state"].text();
+  return state == "done" || state == "failed" || state == "cancelled";
+}
+
+}  // namespace
+
+int logs_command(Context& context, const Parsed& parsed) {
+  const auto home = context.home();
+  if (!home) return context.fail(home.error());
+  const std::string& word = parsed.words[0];
+  const bool agent = word.starts_with("work-");
+  const std::string_view method = agent ? "agent.show" : "pipeline.show";
+  Client& client = context.client();
+  const Answer shown = client.ask(method, json_of({{"id", word}}));
+  // What the daemon has forgotten may still lie there.
+  const std::string id = shown ? (*shown)["id"].text() : word;
+  const std::string folder = fmt::format("{}/logs/{}", home->path, id);
+  const bool bare = id.find('/') == std::string::npos && id != "." && id != "..";
+  if (!shown && (!bare || ::access(folder.c_str(), F_OK) != 0)) return context.fail(shown.error());
+
+  Wanted wanted;
+  if (const auto phase = parsed.text("phase")) wanted.phase = std::string(*phase);
+  wanted.attempt = parsed.number("attempt");
+  wanted.guards = parsed.has("guards");
+  Reader reader(context, folder, wanted);
+  const bool any = reader.read();
+  if (!parsed.has("follow")) {
+    if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", id));
+    return context.output.done();
+  }
+  client.only_look();
+  const Signals signals{SIGINT, SIGTERM};
+  for (bool over = is_over(shown); !over;) {
+    if (!context.output.flush()) return static_cast<int>(Exit::Failed);
+    std::array<pollfd, 2> others{signals.readable(), pollfd{.fd = 1, .events = 0, .revents = 0}};
+    client.pump(look_every, others);
+    if (const auto signal = signals.next()) {
+      return context.output.done(*signal == SIGINT ? Exit::Interrupted : Exit::Ok);
+    }
+    if ((others[1].revents & (POLLERR | POLLHUP)) != 0) return context.output.done();
+    over = is_over(client.ask(method, json_of({{"id", id}})));
+    reader.read();
+  }
+  return context.output.done();
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,235 @@
+#include "cli/commands/groups.h"
+#include "cli/commands/runs.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+// `reeve run`, `reeve init` and what is said of runbooks without a daemon.
+namespace reeve::cli {
+
+namespace {
+
+// In this terminal, instead of us: it needs no daemon, and its exit code is ours.
+int run_here(Context& context, const tools::RunPlan& plan, const tools::RunbookPlace& place) {
+  context.output.flush();
+  if (::chdir(place.root.c_str()) != 0) {
+    return context.fail(Failure{"IO", fmt::format("cannot go to {}", place.root)});
+  }
+  for (const auto& [name, value] : plan.variables) {
+    ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  // By its folder: another project may have its name.
+  ::setenv("REEVE_PROJECT", place.root.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  // We do without it; programs rely on it.
+  ::signal(SIGPIPE, SIG_DFL);
+  ::execlp("bash", "bash", "-c", plan.program.c_str(), "reeve", nullptr);
+  return context.fail(Failure{"IO", fmt::format("cannot run bash: {}", std::strerror(errno))});
+}
+
+int push_item(Context& context, const tools::RunPlan& plan) {
+  Json params = json_of({{"queue", plan.name}});
+  params.set("data", Json::raw(plan.data));
+  if (plan.priority) params.set("priority", *plan.priority);
+  Client& client = context.client();
+  // The queue is to be as the runbook says, from its first item on.
+  const Answer current = client.ask("runbook.get");
+  if (!current) return context.fail(current.error());
+  if ((*current)["hash"].text() != plan.definitions.hash) {
+    Json load = Json::object();
+    load.set("set", Json::raw(plan.definitions.set()));
+    const Answer loaded = client.change("runbook.load", std::move(load));
+    if (!loaded) return context.fail(loaded.error());
+  }
+  const Answer answer = client.change("queue.push", std::move(params));
+  if (!answer) return context.fail(answer.error());
+  if (context.json()) return context.output.succeed(*answer);
+  const std::string id =
+      (*answer)["ids"].items().empty() ? std::string() : (*answer)["ids"].items().front().text();
+  context.output.line(context.quiet() ? id : fmt::format("{} in {}", id, printable(plan.name)));
+  return context.output.done();
+}
+
+// Why --wait, --follow or --timeout means nothing here; empty: it does, or was not asked for.
+std::string cannot_wait(const Parsed& parsed, const tools::RunPlan& plan) {
+  const bool waits = parsed.has("wait") || parsed.has("follow");
+  const std::string& name = parsed.words.front();
+  switch (plan.what) {
+    case tools::RunPlan::What::Pipeline:
+      return {};
+    case tools::RunPlan::What::Item:
+      if (!waits) return {};
+      return fmt::format("\"{}\" puts an item into a queue, and there is no run to wait for", name);
+    case tools::RunPlan::What::Agent:
+      if (!waits) return {};
+      return fmt::format("\"{}\" starts an agent by itself, and there is no run to wait for", name);
+    case tools::RunPlan::What::Here:
+      if (!parsed.has("timeout")) return {};
+      return fmt::format("\"{}\" runs in this terminal, until it ends: it has no --timeout", name);
+  }
+  return {};
+}
+
+int start_agent(Context& context, const tools::RunPlan& plan) {
+  Json variables = Json::object();
+  for (const auto& [name, value] : plan.inputs) variables.set(name, value);
+  Json params = json_of({{"agent", plan.name}});
+  params.set("variables", std::move(variables));
+  const Answer answer =
+      change_with_runbook(context, "agent.start", std::move(params), plan.definitions);
+  if (!answer) return context.fail(answer.error());
+  if (context.json()) return context.output.succeed(*answer);
+  const std::string& id = (*answer)["id"].text();
+  context.output.line(context.quiet() ? id : fmt::format("{} {}", id, printable(plan.name)));
+  return context.output.done();
+}
+
+}  // namespace
+
+int start_pipeline(Context& context, const Parsed& parsed, const tools::RunPlan& plan) {
+  Json inputs = Json::object();
+  for (const auto& [name, value] : plan.inputs) inputs.set(name, value);
+  Json params = json_of({{"name", plan.name}});
+  params.set("inputs", std::move(inputs));
+  const Answer answer =
+      change_with_runbook(context, "pipeline.start", std::move(params), plan.definitions);
+  if (!answer) return context.fail(answer.error());
+  const std::string id = (*answer)["pipeline"].text();
+  const bool waits = parsed.has("wait") || parsed.has("follow");
+  if (!waits) {
+    if (context.json()) return context.output.succeed(*answer);
+    context.output.line(
+        context.quiet()
+            ? id
+            : fmt::format(
+                  "{} {} {}", id, printable((*answer)["name"].text()), (*answer)["state"].text()));
+    return context.output.done();
+  }
+  if (!context.json() && !context.quiet()) context.output.note(fmt::format("{} started", id));
+  WatchPlan watching{.ids = {id}};
+  watching.tells_changes = parsed.has("follow");
+  watching.since = (*answer)["seq"].natural();
+  if (const auto limit = parsed.duration("timeout")) watching.limit = limit->count();
+  return tell_watched(context, watching, watch(context, watching), false);
+}
+
+int run_command(Context& context, const Parsed& parsed) {
+  const auto place = context.place(parsed.has("here"));
+  if (!place) return context.fail(place.error());
+  const std::string& name = parsed.words.front();
+  if (parsed.has("help")) {
+    const auto usage = context.runbooks->usage(name, *place);
+    if (!usage) return context.cannot_run(usage.error());
+    context.output.line(*usage);
+    return context.output.done();
+  }
+  if (parsed.has("dry-run")) {
+    std::vector<std::string_view> words(parsed.words.begin(), parsed.words.end());
+    if (context.json()) words.insert(words.begin(), "--json");
+    const int code = context.runbooks->dry_run(
+        words,
+        *place,
+        [&](std::string_view line) { context.output.line(line); },
+        [&](std::string_view line) { context.output.err(std::string(line) + "\n"); });
+    return context.output.flush() ? code : static_cast<int>(Exit::Failed);
+  }
+  if (parsed.has("timeout") && !parsed.has("wait") && !parsed.has("follow")) {
+    return context.misuse("--timeout is how long to wait; it wants --wait or --follow");
+  }
+  const auto plan = context.runbooks->plan_run(parsed.words, *place);
+  if (!plan) return context.cannot_run(plan.error());
+  if (const std::string refusal = cannot_wait(parsed, *plan); !refusal.empty()) {
+    return context.misuse(refusal);
+  }
+  switch (plan->what) {
+    case tools::RunPlan::What::Pipeline:
+      return start_pipeline(context, parsed, *plan);
+    case tools::RunPlan::What::Item:
+      return push_item(context, *plan);
+    case tools::RunPlan::What::Agent:
+      return start_agent(context, *plan);
+    case tools::RunPlan::What::Here:
+      return run_here(context, *plan, *place);
+  }
+  return static_cast<int>(Exit::Failed);
+}
+
+namespace {
+
+std::string error_of(const std::string& path) {
+  return fmt::format("cannot write {}: {}", path, std::strerror(errno));
+}
+
+bool make_folder(const std::string& path) {
+  return ::mkdir(path.c_str(), 0755) == 0 || errno == EEXIST;
+}
+
+// Never over something that is there.
+std::optional<std::string> write_new(const std::string& path, std::string_view text) {
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+  if (file < 0) return error_of(path);
+  const ssize_t written = ::write(file, text.data(), text.size());
+  const bool failed = written != static_cast<ssize_t>(text.size()) || ::close(file) != 0;
+  return failed ? std::optional(error_of(path)) : std::nullopt;
+}
+
+}  // namespace
+
+int init_command(Context& context, const Parsed&) {
+  // Where the project is, if there is one; else here.
+  const std::string here = working_directory();
+  const auto project = find_project(here);
+  const std::string root = project ? project->path : here;
+  const std::string folder = root + "/.reeve/runbooks";
+  const std::string path = folder + "/hello.toml";
+  if (!make_folder(root + "/.reeve") || !make_folder(folder)) {
+    return context.fail(Failure{"IO", error_of(folder)});
+  }
+  if (::access(path.c_str(), F_OK) == 0) {
+    return context.fail(Failure{"EXISTS",
+                                fmt::format("{} is there already, and stays as it is", path),
+                                json_of({{"path", path}})});
+  }
+  if (const auto failure = write_new(path, context.runbooks->first_runbook)) {
+    return context.fail(Failure{"IO", *failure});
+  }
+  if (context.json()) return context.output.succeed(json_of({{"path", path}, {"root", root}}));
+  if (context.quiet()) {
+    context.output.line(path);
+    return context.output.done();
+  }
+  context.output.line(fmt::format("wrote {}", path));
+  context.output.line("");
+  context.output.line("  reeve run hello world --dry-run   what would happen");
+  context.output.line("  reeve run hello world --follow    watch it happen");
+  context.output.line("  reeve runbook check               after you have changed it");
+  return context.output.done();
+}
+
+int runbook_words(Context& context, const Parsed& parsed) {
+  const std::string_view verb = parsed.command->name.substr(std::string_view("runbook ").size());
+  // An example needs no project, and neither does a file that is named.
+  auto place = context.place(parsed.has("here"));
+  if (!place) {
+    if (verb != "example" && parsed.words.empty()) return context.fail(place.error());
+    place = tools::RunbookPlace{working_directory(), "default"};
+  }
+  std::vector<std::string_view> words{verb};
+  words.insert(words.end(), parsed.words.begin(), parsed.words.end());
+  if (context.json()) words.emplace_back("--json");
+  const int code = context.runbooks->command(
+      words,
+      *place,
+      [&](std::string_view line) { context.output.line(line); },
+      [&](std::string_view line) { context.output.err(std::string(line) + "\n"); });
+  return context.output.flush() ? code : static_cast<int>(Exit::Failed);
+}
+
+}  // namespace reeve::cli

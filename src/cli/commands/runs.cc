@@ -1,0 +1,337 @@
+#include "cli/commands/runs.h"
+
+#include "cli/commands/snapshot.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <fcntl.h>
+#include <map>
+#include <set>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace reeve::cli {
+
+namespace {
+
+constexpr std::array<std::string_view, 8> passed_on{
+    "PATH", "HOME", "USER", "SHELL", "LANG", "TZ", "TERM", "SSH_AUTH_SOCK"};
+
+bool is_passed_on(std::string_view name) {
+  return name.starts_with("LC_") || std::ranges::find(passed_on, name) != passed_on.end();
+}
+
+Json step_environment() {
+  Json all = Json::object();
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos || !is_passed_on(text.substr(0, equals))) continue;
+    all.set(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return all;
+}
+
+// What `pass_env` and `secret` name may be worth hiding, and the journal is kept for long: the
+// values go into a file of the home that only its owner reads, and the steps are told its name. An
+// entry is `p` or (secret) `s`, then NAME=VALUE and a NUL. Nothing to pass on: no file.
+std::expected<std::string, Failure> keep_secrets(const Home& home,
+                                                 const tools::Definitions& definitions) {
+  std::string text;
+  const auto add = [&](char kind, const std::vector<std::string>& names) {
+    for (const std::string& name : names) {
+      const auto value = environment(name.c_str());
+      if (value) text += fmt::format("{}{}={}", kind, name, *value) + '\0';
+    }
+  };
+  add('p', definitions.pass_env);
+  add('s', definitions.secret);
+  if (text.empty()) return std::string();
+  const std::string folder = home.path + "/secrets";
+  ::mkdir(home.path.c_str(), 0700);
+  ::mkdir(folder.c_str(), 0700);
+  const std::string path = fmt::format("{}/{}", folder, random_word(16));
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  const bool written =
+      file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file) == 0;
+  if (file >= 0) ::close(file);
+  if (!written) return std::unexpected(Failure{"IO", fmt::format("cannot write {}", path)});
+  return path;
+}
+
+// Somebody else may hand over other definitions in between, so it is tried more than once. Both go
+// in one breath, which leaves little between.
+Answer change_with_set(Client& client,
+                       std::string_view method,
+                       const Json& params,
+                       const tools::Definitions& definitions) {
+  constexpr int most_tries = 20;
+  Answer answer = client.change(method, params);
+  Json load = Json::object();
+  for (int tries = 0; tries < most_tries; ++tries) {
+    if (answer || answer.error().code != "RUNBOOK_UNKNOWN") break;
+    if (tries == 0) load.set("set", Json::raw(definitions.set()));
+    const auto loading = client.begin("runbook.load", load, Client::Kind::Change);
+    const auto changing = client.begin(method, params, Client::Kind::Change);
+    const Answer loaded = client.wait(loading);
+    answer = client.wait(changing);
+    if (!loaded) return loaded;
+  }
+  return answer;
+}
+
+bool is_over(const Json& pipeline) {
+  const std::string& state = pipeline["state"].text();
+  return state == "done" || state == "failed" || state == "cancelled";
+}
+
+bool is_reached(const Json& pipeline, Until until) {
+  if (is_over(pipeline)) return true;
+  return until == Until::Running && pipeline["state"].text() == "running";
+}
+
+// One event of a pipeline as a line.
+std::string event_line(const Output& output, const Json& event) {
+  const Json& data = event["data"];
+  const std::string name = event["name"].text();
+  std::string words;
+  const auto add = [&](const std::string& key, const Json& value) {
+    const std::string text = value.is_string() ? value.text() : value.write();
+    if (text.empty() || text == "false" || text == "null") return;
+    words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
+  };
+  for (const auto& [key, value] : data.members()) {
+    if (key == "pipeline" || (key == "name" && data.has("phase"))) continue;
+    if (key != "what") {
+      add(key, value);
+      continue;
+    }
+    // {"has_passed":{"checks":1}}: what it was stands in the event's name already.
+    for (const auto& [kind, facts] : value.members()) {
+      for (const auto& [fact, of] : facts.members()) add(fact, of);
+    }
+  }
+  const auto at = parse_moment(event["at"].text());
+  const std::string time =
+      output.look.iso || !at ? event["at"].text() : format_moment(*at).substr(11, 8);
+  return fmt::format("{} {:<22} {}", output.styled(Style::Dim, time), name, printable(words));
+}
+
+class Watch {
+ public:
+  Watch(Context& context, const WatchPlan& plan)
+      : context_(context), client_(context.client()), plan_(plan) {}
+
+  Watched run() {
+    const Signals signals{SIGINT, SIGTERM};
+    const std::int64_t end = plan_.limit < 0 ? -1 : steady_now() + plan_.limit;
+    // Heard from before the first look, so nothing is missed between.
+    Json patterns = Json::array();
+    constexpr std::size_t most_patterns = 60;
+    if (plan_.ids.size() > most_patterns) {
+      patterns.push("pipeline:**");
+    } else {
+      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
+    }
+    if (plan_.tells_changes) {
+      for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
+    }
+    Json params = json_of({{"match", patterns}, {"all_projects", true}});
+    if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
+    const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
+    for (const std::string& id : plan_.ids) look_at(id);
+    for (;;) {
+      if (const auto answer = client_.take(follow); answer && !*answer) {
+        watched_.failure = answer->error();
+      }
+      while (const auto event = client_.next_event()) heard(*event);
+      if (watched_.failure || is_enough()) break;
+      if (end >= 0 && steady_now() >= end) {
+        watched_.timed_out = true;
+        break;
+      }
+      if (plan_.tells_changes && !context_.output.flush()) break;
+      std::array<pollfd, 1> others{signals.readable()};
+      client_.pump(end < 0 ? -1 : end - steady_now(), others);
+      if (signals.next()) {
+        watched_.interrupted = true;
+        break;
+      }
+    }
+    client_.cancel(follow);
+    for (const std::string& id : plan_.ids) watched_.pipelines.push_back(seen_[id]);
+    return watched_;
+  }
+
+ private:
+  void look_at(const std::string& id) {
+    const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
+    if (answer) {
+      seen_[id] = *answer;
+    } else {
+      watched_.failure = answer.error();
+    }
+  }
+
+  void heard(const Json& event) {
+    if (event.has("lagged")) {
+      for (const std::string& id : plan_.ids) look_at(id);
+      return;
+    }
+    const std::string& subject = event["subject"].text();
+    const std::string& of = event["data"]["pipeline"].text();
+    const std::string& id = std::ranges::find(plan_.ids, of) != plan_.ids.end() ? of : subject;
+    if (std::ranges::find(plan_.ids, id) == plan_.ids.end()) return;
+    if (plan_.tells_changes) {
+      context_.output.line(context_.json() ? event.write() : event_line(context_.output, event));
+    }
+    look_at(id);
+    // Who waits without looking should know that it is somebody else who has to move.
+    const Json& on = seen_[id]["blocked_on"];
+    const bool asks = on["kind"].text() == "decision" && on.has("name");
+    if (!asks || plan_.tells_changes || !asked_.insert(on["name"].text()).second) return;
+    context_.output.note(fmt::format("{} asks: {}", id, printable(on["detail"].text())));
+  }
+
+  bool is_enough() const {
+    const auto reached = [&](const std::string& id) {
+      const auto found = seen_.find(id);
+      return found != seen_.end() && is_reached(found->second, plan_.until);
+    };
+    return plan_.any ? std::ranges::any_of(plan_.ids, reached)
+                     : std::ranges::all_of(plan_.ids, reached);
+  }
+
+  Context& context_;
+  Client& client_;
+  const WatchPlan& plan_;
+  std::map<std::string, Json> seen_;
+  std::set<std::string> asked_;
+  Watched watched_;
+};
+
+}  // namespace
+
+Answer change_with_runbook(Context& context,
+                           std::string_view method,
+                           Json params,
+                           const tools::Definitions& definitions) {
+  params.set("runbook", definitions.hash);
+  Json variables = step_environment();
+  const auto secrets = keep_secrets(context.client().where().home, definitions);
+  if (!secrets) return std::unexpected(secrets.error());
+  if (!secrets->empty()) variables.set("REEVE_SECRETS", *secrets);
+  params.set("environment", std::move(variables));
+  Answer answer = change_with_set(context.client(), method, params, definitions);
+  // Nothing was started, so nobody will read it. Without a word from the daemon that is not known.
+  const bool refused = !answer && answer.error().code != "UNAVAILABLE";
+  if (refused && !secrets->empty()) ::unlink(secrets->c_str());
+  return answer;
+}
+
+Watched watch(Context& context, const WatchPlan& plan) { return Watch(context, plan).run(); }
+
+Exit exit_of_pipeline(const Json& pipeline) {
+  const std::string& state = pipeline["state"].text();
+  if (state == "failed") return Exit::Failed;
+  if (state == "cancelled") return Exit::Cancelled;
+  return Exit::Ok;
+}
+
+std::string pipeline_line(const Output& output, const Json& pipeline) {
+  const std::string& state = pipeline["state"].text();
+  const Style style = state == "done"                           ? Style::Good
+                      : state == "failed" || state == "blocked" ? Style::Bad
+                                                                : Style::Plain;
+  std::string line = fmt::format("{} {} {}",
+                                 pipeline["id"].text(),
+                                 printable(pipeline["name"].text()),
+                                 output.styled(style, state));
+  if (state == "failed") {
+    line += fmt::format(
+        " in {}: {}", printable(pipeline["phase"].text()), printable(pipeline["error"].text()));
+  } else if (pipeline.has("blocked_on")) {
+    const Json& on = pipeline["blocked_on"];
+    line += fmt::format(" on {} {}", on["kind"].text(), printable(on["name"].text()));
+  } else if (pipeline.has("phase") && state == "running") {
+    line += fmt::format(" in {}", printable(pipeline["phase"].text()));
+  }
+  return line;
+}
+
+namespace {
+
+// Of those that did not end well, for who reads JSON: the envelope says it too.
+Failure failure_of(const Json::Array& pipelines, Exit exit, Json details) {
+  const auto bad = std::ranges::find_if(
+      pipelines, [&](const Json& each) { return exit_of_pipeline(each) == exit; });
+  if (exit == Exit::Cancelled) {
+    return {"CANCELLED", fmt::format("{} was cancelled", (*bad)["id"].text()), std::move(details)};
+  }
+  return {"FAILED",
+          fmt::format("{} failed in {}: {}",
+                      (*bad)["id"].text(),
+                      printable((*bad)["phase"].text()),
+                      printable((*bad)["error"].text())),
+          std::move(details)};
+}
+
+}  // namespace
+
+int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched, bool always_ok) {
+  if (watched.failure) return context.fail(*watched.failure);
+  Output& output = context.output;
+  Exit exit = Exit::Ok;
+  bool one_is_good = false;
+  for (const Json& pipeline : watched.pipelines) {
+    const Exit of = exit_of_pipeline(pipeline);
+    if (of == Exit::Ok && is_reached(pipeline, plan.until)) one_is_good = true;
+    if (exit == Exit::Ok || of == Exit::Failed) exit = of == Exit::Ok ? exit : of;
+  }
+  if (always_ok || (plan.any && one_is_good)) exit = Exit::Ok;
+  if (watched.timed_out) {
+    std::string ids;
+    for (const Json& pipeline : watched.pipelines) {
+      if (!is_reached(pipeline, plan.until)) ids += fmt::format(" {}", pipeline["id"].text());
+    }
+    return static_cast<int>(context.fail(
+        Failure{"WAIT_TIMED_OUT",
+                fmt::format("it goes on, but the wait is over:{}; try `reeve why{}`", ids, ids),
+                json_of({{"pipelines", Json(watched.pipelines)}})}));
+  }
+  if (watched.interrupted) {
+    output.flush();
+    output.note("it goes on; only the watching ended");
+    return output.done(Exit::Interrupted);
+  }
+  if (context.json() && !plan.tells_changes) {
+    Json data = watched.pipelines.size() == 1 ? watched.pipelines.front()
+                                              : json_of({{"pipelines", Json(watched.pipelines)}});
+    if (exit == Exit::Ok) return output.succeed(data);
+    return output.fail(failure_of(watched.pipelines, exit, std::move(data)));
+  }
+  for (const Json& pipeline : watched.pipelines) {
+    if (context.json()) break;
+    if (context.quiet()) {
+      output.line(pipeline["id"].text());
+    } else {
+      output.line(pipeline_line(output, pipeline));
+    }
+  }
+  return output.done(exit);
+}
+
+std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb) {
+  const std::optional<std::string> id = environment(variable);
+  if (!id) {
+    context.misuse(fmt::format(
+        "`reeve {}` is for the steps of a pipeline: there is no ${} here", verb, variable));
+  }
+  return id;
+}
+
+}  // namespace reeve::cli

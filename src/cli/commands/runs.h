@@ -1,0 +1,58 @@
+#pragma once
+
+#include "cli/context.h"
+#include "cli/signals.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the commands about runs share: asking for something with the runbooks as they are now, and
+// watching it until it is over.
+namespace reeve::cli {
+
+// Asks `method` with `params`, the hash of the definitions and the environment that steps get. A
+// daemon that has other definitions is handed these first.
+Answer change_with_runbook(Context& context,
+                           std::string_view method,
+                           Json params,
+                           const tools::Definitions& definitions);
+
+// What a wait is for.
+enum class Until : std::uint8_t { Over, Success, Running };
+
+struct WatchPlan {
+  std::vector<std::string> ids;  // whole ones
+  Until until = Until::Over;
+  bool any = false;            // one is enough
+  std::int64_t limit = -1;     // ms
+  bool tells_changes = false;  // --follow: a line for everything that happens
+  std::uint64_t since = 0;     // from this change on; 0: from now
+};
+
+struct Watched {
+  Json::Array pipelines;  // as they were seen last, in the order of the ids
+  bool interrupted = false;
+  bool timed_out = false;
+  std::optional<Failure> failure;
+};
+
+// Looks when something is announced about them, not by the clock. Ctrl-C only stops looking.
+Watched watch(Context& context, const WatchPlan& plan);
+
+// done 0, failed 1, cancelled 4; still going on: 0.
+Exit exit_of_pipeline(const Json& pipeline);
+
+// `{"id","state",…}` of each as a line: its id, how it is, and why.
+std::string pipeline_line(const Output& output, const Json& pipeline);
+
+// The end of `run --wait`, `wait`, `cancel`: what became of them, and the exit code. `always_ok`:
+// however they ended.
+int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched, bool always_ok);
+
+// $REEVE_PIPELINE, $REEVE_AGENT: whose step we are in. None: that was told.
+std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb);
+
+}  // namespace reeve::cli

@@ -1,0 +1,111 @@
+#include "cli/commands/groups.h"
+#include "cli/commands/runs.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+// What a step says from inside: it finds its owner in its environment.
+namespace reeve::cli {
+
+namespace {
+
+// What goes well is not worth a line in the step's log.
+int tell_ok(Context& context, const Answer& answer) {
+  if (!answer) return context.fail(answer.error());
+  return context.json() ? context.output.succeed(*answer) : context.output.done();
+}
+
+}  // namespace
+
+// An agent says how its work went; a step how its phase did, which counts when the step has ended.
+int done_command(Context& context, const Parsed& parsed) {
+  Json params = json_of({{"error", text_of(parsed, "error")}});
+  if (const auto agent = environment("REEVE_AGENT")) {
+    params.set("id", *agent);
+    return tell_ok(context, context.client().change("agent.report", std::move(params)));
+  }
+  const auto pipeline = own_id(context, "REEVE_PIPELINE", "done");
+  if (!pipeline) return static_cast<int>(Exit::Usage);
+  params.set("id", *pipeline);
+  // A step that was given up and goes on all the same does not speak for the one after it.
+  if (const auto phase = environment("REEVE_PHASE")) params.set("phase", *phase);
+  if (const auto attempt = environment("REEVE_ATTEMPT")) {
+    std::int64_t number = 0;
+    const char* const end = attempt->data() + attempt->size();
+    const auto [stopped, error] = std::from_chars(attempt->data(), end, number);
+    if (error == std::errc{} && stopped == end) params.set("attempt", number);
+  }
+  return tell_ok(context, context.client().change("pipeline.finish", std::move(params)));
+}
+
+int checkpoint_command(Context& context, const Parsed& parsed) {
+  const auto pipeline = own_id(context, "REEVE_PIPELINE", "checkpoint");
+  if (!pipeline) return static_cast<int>(Exit::Usage);
+  return tell_ok(
+      context,
+      context.client().change("pipeline.checkpoint",
+                              json_of({{"id", *pipeline}, {"message", parsed.words[0]}})));
+}
+
+// Exit 4: the work was cancelled, or is over otherwise; whoever beats should stop.
+int heartbeat_command(Context& context, const Parsed&) {
+  const auto agent = own_id(context, "REEVE_AGENT", "heartbeat");
+  if (!agent) return static_cast<int>(Exit::Usage);
+  const Answer answer = context.client().change("agent.heartbeat", json_of({{"id", *agent}}));
+  if (!answer) return context.fail(answer.error());
+  const bool over = (*answer)["over"].truth();
+  if (context.json()) {
+    context.output.succeed(*answer);
+  } else if (over) {
+    context.output.note(fmt::format("{} is over", *agent));
+  }
+  return over ? static_cast<int>(Exit::Cancelled) : context.output.done();
+}
+
+int ask_command(Context& context, const Parsed& parsed) {
+  Json params = json_of({{"question", parsed.words[0]}});
+  Json options = Json::array();
+  for (std::size_t i = 1; i < parsed.words.size(); ++i) options.push(parsed.words[i]);
+  for (const std::string_view option : parsed.texts("option")) options.push(option);
+  if (const auto chosen = parsed.text("default")) {
+    std::int64_t number = -1;
+    for (std::size_t i = 0; i < options.items().size(); ++i) {
+      if (options.items()[i].text() == *chosen) number = static_cast<std::int64_t>(i);
+    }
+    if (number < 0) return context.misuse("--default is one of the options");
+    params.set("default", number);
+  }
+  if (!options.items().empty()) params.set("options", options);
+  if (const auto pipeline = environment("REEVE_PIPELINE")) params.set("pipeline", *pipeline);
+  const auto limit = parsed.duration("timeout");
+  params.set("wait_ms", limit ? static_cast<std::int64_t>(limit->count()) : -1);
+
+  Client& client = context.client();
+  const Signals signals{SIGINT, SIGTERM};
+  const auto ticket = client.begin("decision.ask", std::move(params), Client::Kind::Change);
+  bool interrupted = false;
+  if (!context.json() && !context.quiet()) {
+    context.output.note("waiting for an answer; `reeve decision list` shows the question");
+  }
+  std::optional<Answer> answer;
+  while (!(answer = client.take(ticket))) {
+    std::array<pollfd, 1> others{signals.readable()};
+    client.pump(-1, others);
+    if (signals.next() && !std::exchange(interrupted, true)) client.cancel(ticket);
+  }
+  if (!*answer) {
+    Failure failure = answer->error();
+    if (interrupted) failure.code = "INTERRUPTED";
+    if (failure.code == "TIMED_OUT") failure.code = "WAIT_TIMED_OUT";
+    return context.fail(failure);
+  }
+  if (context.json()) return context.output.succeed(**answer);
+  context.output.line((**answer)["text"].text());
+  return context.output.done();
+}
+
+}  // namespace reeve::cli

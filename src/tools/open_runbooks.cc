@@ -1,0 +1,37 @@
+#include "tools/open_runbooks.h"
+
+#include "tools/bash_check.h"
+#include "tools/json.h"
+
+#include <fmt/format.h>
+
+namespace reeve::tools {
+
+std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
+                                                             std::vector<std::string> paths) {
+  if (paths.empty()) paths = runbook::discover(place.files());
+  auto files = runbook::read_files(paths);
+  if (!files) return std::unexpected(files.error());
+  for (runbook::File& file : *files) {
+    const std::string below = place.files() + "/";
+    if (file.name.starts_with(below)) file.name.erase(0, below.size());
+  }
+  auto runbook = runbook::load(*files, place.root, {bash_check, {}});
+  if (!runbook) return std::unexpected(runbook.error());
+  return OpenRunbooks{*std::move(files), *std::move(runbook)};
+}
+
+std::string mistakes_json(const runbook::Mistakes& mistakes) {
+  std::string list;
+  for (const runbook::Mistake& mistake : mistakes) {
+    list += fmt::format(R"({}{{"file":{},"line":{},"column":{},"message":{}}})",
+                        list.empty() ? "" : ",",
+                        json(mistake.file),
+                        mistake.place.line,
+                        mistake.place.column,
+                        json(mistake.message));
+  }
+  return "[" + list + "]";
+}
+
+}  // namespace reeve::tools

@@ -1,0 +1,115 @@
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+// What `reeve run NAME ARGS`, `worker start`, `cron enable` and `pipeline start` are to ask of the
+// daemon, worked out from the project's runbooks. The files are read anew every time; nothing is
+// changed, and no daemon is needed for it.
+//
+// Only plain types, so that whoever asks needs to know nothing of runbooks.
+namespace reeve::tools {
+
+// The project whose runbooks are meant. What they start runs in its folder, also when they are read
+// from a worktree of it.
+struct RunbookPlace {
+  std::string root;           // its folder
+  std::string project;        // its name
+  std::string checkout = {};  // the folder that the runbooks are read from; empty: the root
+
+  const std::string& files() const { return checkout.empty() ? root : checkout; }
+};
+
+// It cannot be run, and why: `lines` are what a person wants to see besides.
+struct CannotRun {
+  int exit = 1;
+  std::string code;
+  std::string message;
+  std::string details = "{}";  // JSON
+  std::vector<std::string> lines = {};
+};
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+// The definitions that what is asked relies on.
+struct Definitions {
+  std::string hash;
+  // As runbook.load takes them: large, so made only for a daemon that has not got them.
+  std::function<std::string()> set;
+  // Names of the environment whose values a step gets although they are not on the list of those
+  // that every step gets; those of `secret` are hidden in logs.
+  std::vector<std::string> pass_env;
+  std::vector<std::string> secret;
+};
+
+struct RunPlan {
+  enum class What : std::uint8_t { Pipeline, Item, Agent, Here };
+
+  What what = What::Pipeline;
+  std::string name;                      // of the pipeline, the queue, the agent
+  Words inputs;                          // of a pipeline; the variables of an agent
+  std::string data;                      // Item: its JSON
+  std::optional<std::int64_t> priority;  // Item
+  std::string program;                   // Here: for bash -c
+  Words variables;                       // Here: environment that carries the values
+  Definitions definitions;
+};
+
+// `words`: NAME and its arguments.
+std::expected<RunPlan, CannotRun> plan_run(std::span<const std::string> words,
+                                           const RunbookPlace& place);
+
+// A pipeline by its own name, with these inputs.
+std::expected<RunPlan, CannotRun> plan_pipeline(const std::string& name,
+                                                const Words& inputs,
+                                                const RunbookPlace& place);
+
+// A worker (`kind` "worker") or a cron ("cron") of the runbooks.
+std::expected<Definitions, CannotRun> plan_start(std::string_view kind,
+                                                 const std::string& name,
+                                                 const RunbookPlace& place);
+
+// A monitor of the runbooks: what prints the items, what tells whether one is to be looked after,
+// and what is done about it, in order, each so often.
+struct MonitorPlan {
+  struct Response {
+    std::string name;
+    std::uint32_t times = 1;
+    std::string program;  // empty: Reeve's own nudge, restart or escalate
+    std::int64_t cooldown_ms = 0;
+    std::uint32_t max_attempts = 0;  // 0: no limit but `times`
+  };
+
+  std::string source;
+  std::string condition;  // empty: every item
+  std::vector<Response> responses;
+};
+std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
+                                                   const RunbookPlace& place);
+
+// When a cron of the runbooks fires if it is enabled now: ms since 1970, the first `count`.
+std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string& name,
+                                                               const RunbookPlace& place,
+                                                               std::int64_t now_ms,
+                                                               std::size_t count);
+
+// The environment variable that carries the value of {name}.
+std::string variable_of(std::string_view name);
+
+// Commands, workers, crons or pipelines by name, with what they take: for completions. Nothing if
+// the runbooks have a mistake.
+std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
+                                                                   const RunbookPlace& place);
+
+// `reeve run NAME --help`.
+std::expected<std::string, CannotRun> usage_of_command(const std::string& name,
+                                                       const RunbookPlace& place);
+
+}  // namespace reeve::tools
