@@ -21,7 +21,7 @@ die() { echo "$*"; exit 1; }
 command -v tmux >/dev/null || die "there is no tmux on this machine"
 exec 7<&0 </dev/null
 cd "$T_HOME" || die "the home is not there"
-t() { tmux -S "$T_SOCKET" -f /dev/null "$@"; }
+t() { REEVE_TMUX_SERVER=1 tmux -S "$T_SOCKET" -f /dev/null "$@"; }
 type_in() {  # what came on stdin, and a return
   t load-buffer -b "$T_BUFFER" - <&7 && t paste-buffer -d -p -b "$T_BUFFER" -t "=$T_SESSION:" &&
     sleep 0.1 && t send-keys -t "=$T_SESSION:" Enter

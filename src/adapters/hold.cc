@@ -219,8 +219,11 @@ void Holding::begin_ending(Duration grace) {
   signal_all(SIGCONT);  // who is stopped cannot listen
 }
 
+// What may stay has a session of its own.
 void Holding::signal_all(int number) const {
+  const pid_t session = getsid(0);
   for (const ProcessStatus& status : descendants_of(getpid())) {
+    if (spec_.leaves_others && status.session != session) continue;
     if (!status.is_zombie) send_signal(status.pid, status.start_time, number);
   }
 }

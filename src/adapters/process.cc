@@ -27,6 +27,29 @@ std::string read_file(const std::string& path, std::uint32_t* owner = nullptr) {
   return text;
 }
 
+// With a NUL before and behind each variable.
+std::string environment_of(std::int64_t pid) {
+  const std::string path = "/proc/" + std::to_string(pid) + "/environ";
+  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text(1, '\0');
+  std::array<char, 4096> block{};
+  for (ssize_t size = 0; file && (size = read(file.get(), block.data(), block.size())) > 0;) {
+    text.append(block.data(), static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+std::string words_of(std::int64_t pid) {
+  return read_file("/proc/" + std::to_string(pid) + "/cmdline");
+}
+
+// Whether the first word ends so, and what is behind it begins so.
+bool says(std::string_view words, std::string_view name, std::string_view rest) {
+  const std::size_t end = words.find('\0');
+  return end != std::string_view::npos && words.substr(0, end).ends_with(name) &&
+         words.substr(end).starts_with(rest);
+}
+
 template <class Number>
 std::optional<Number> number_in(std::string_view text) {
   Number number = 0;
@@ -98,11 +121,19 @@ std::vector<ProcessStatus> all_processes() {
 }
 
 bool is_daemon(std::int64_t pid) {
-  const std::string words = read_file("/proc/" + std::to_string(pid) + "/cmdline");
-  const std::size_t name = words.find('\0');
   constexpr std::string_view rest("\0daemon\0run\0", 12);
-  return name != std::string::npos && std::string_view(words).substr(0, name).ends_with("reeve") &&
-         std::string_view(words).substr(name).starts_with(rest);
+  return says(words_of(pid), "reeve", rest);
+}
+
+bool is_of_reeve(const ProcessStatus& status) {
+  const std::string words = words_of(status.pid);
+  constexpr std::string_view daemon("\0daemon\0run\0", 12);
+  constexpr std::string_view hold("\0hold\0", 6);
+  if (says(words, "reeve", daemon) || says(words, "reeve", hold)) return true;
+  // A client has the mark too, but is part of whoever calls it: only a server leads a session.
+  if (status.session != status.pid || !says(words, "tmux", std::string_view("\0", 1))) return false;
+  const std::string wanted = '\0' + std::string(server_mark) + '\0';
+  return environment_of(status.pid).find(wanted) != std::string::npos;
 }
 
 std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
@@ -113,7 +144,7 @@ std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
     grown = false;
     for (const ProcessStatus& status : all) {
       if (tree.contains(status.pid) || !tree.contains(status.parent)) continue;
-      if (is_daemon(status.pid)) continue;
+      if (is_of_reeve(status)) continue;
       tree.insert(status.pid);
       found.push_back(status);
       grown = true;
@@ -127,14 +158,7 @@ std::vector<ProcessStatus> marked_with(const std::string& variable) {
   std::vector<ProcessStatus> found;
   for (const ProcessStatus& status : all_processes()) {
     if (status.user != geteuid() || status.is_zombie) continue;
-    const std::string path = "/proc/" + std::to_string(status.pid) + "/environ";
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(1, '\0');
-    std::array<char, 4096> block{};
-    for (ssize_t size = 0; file && (size = read(file.get(), block.data(), block.size())) > 0;) {
-      text.append(block.data(), static_cast<std::size_t>(size));
-    }
-    const bool is_marked = text.find(wanted) != std::string::npos;
+    const bool is_marked = environment_of(status.pid).find(wanted) != std::string::npos;
     if (is_marked && !is_daemon(status.pid)) found.push_back(status);
   }
   return found;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // The processes of this machine, as /proc shows them.
@@ -33,7 +34,14 @@ std::vector<ProcessStatus> all_processes();
 // among its ancestors then, but is no part of it.
 bool is_daemon(std::int64_t pid);
 
-// Those of them that this process has started, and they in turn; without daemons and theirs.
+// Whether it is a part of Reeve that belongs to nobody, whoever its ancestors are: a daemon, a hold
+// of another run (it comes to the nearest hold above when its daemon is killed), or the tmux server
+// of a home, which has `server_mark` in its environment.
+bool is_of_reeve(const ProcessStatus& status);
+inline constexpr std::string_view server_mark = "REEVE_TMUX_SERVER=1";
+
+// Those of them that this process has started, and they in turn; without what is of Reeve itself,
+// and what that has started.
 std::vector<ProcessStatus> descendants_of(std::int64_t pid);
 
 // Those of this user in whose environment stands `variable` ("NAME=value"): all that is left of

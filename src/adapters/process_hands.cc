@@ -119,7 +119,8 @@ void ProcessHands::begin_ending(EffectId effect,
 
 // All of the process or group, and whatever they have started. Those who were found before stay,
 // for a child whose parent has ended is no longer found through it. We ourselves are never of it,
-// nor what descends from us, should we have been started below what is to be ended.
+// nor what descends from us, should we have been started below what is to be ended; nor another
+// daemon, a hold, or a server of sessions.
 void ProcessHands::gather(Ending& ending) const {
   if (ending.process.boot_id != boot_id_) return;
   const std::vector<ProcessStatus> all = all_processes();
@@ -139,7 +140,7 @@ void ProcessHands::gather(Ending& ending) const {
     for (const ProcessStatus& status : all) {
       if (status.is_zombie || status.pid == getpid() || status.pid == 1) continue;
       if (ending.tree.contains({status.pid, status.start_time})) continue;
-      if (!is_root(status) && !has(status.parent)) continue;
+      if (!is_root(status) && (!has(status.parent) || is_of_reeve(status))) continue;
       ending.tree.insert({status.pid, status.start_time});
       grown = true;
     }

@@ -1,11 +1,13 @@
 #include "adapters/process.h"
 
 #include "adapters/process_hands.h"
+#include "adapters/testing.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <poll.h>
 #include <string>
 #include <sys/wait.h>
@@ -157,6 +159,31 @@ TEST_F(ProcessHandsTest, ATreeThatDoesNotListenIsKilledAndSeenDead) {
   for (const ProcessStatus& status : all_processes()) {
     EXPECT_FALSE(status.parent == child.pid && !status.is_zombie);
   }
+}
+
+// The test program with these words sleeps: see testing.cc.
+TEST_F(ProcessHandsTest, AnotherDaemonBelowATreeIsNotOfIt) {
+  const testing::Home home;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string text = "cd " + home.path() + " && ln -s " + program +
+                           " reeve && { setsid ./reeve daemon run & echo $! > pid; "
+                           "exec sleep 300; }";
+  const Child child(text.c_str());
+  const auto is_ready = [&] {
+    const std::string pid = home.read("pid");
+    return !pid.empty() && is_daemon(std::stol(pid));
+  };
+  ASSERT_TRUE(testing::becomes_true(is_ready, 20s));
+  const std::int64_t daemon = std::stol(home.read("pid"));
+  const Process process = *own_process(child.pid, false, boot);
+  hands.start({EffectId{1, 0}, {Kill{process, Duration{200}}, ToCustody{process}}});
+  std::vector<Report> reports = wait(20s);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(std::get<EffectDone>(reports.back()).outcome.ended, Ended::Done);
+  const std::optional<ProcessStatus> status = status_of(daemon);
+  ASSERT_TRUE(status);
+  EXPECT_FALSE(status->is_zombie);
+  send_signal(daemon, status->start_time, SIGKILL);
 }
 
 TEST_F(ProcessHandsTest, WhatIsNoProcessCannotBeEnded) {
