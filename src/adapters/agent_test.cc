@@ -141,10 +141,10 @@ TEST_F(AgentTest, ASessionIsEndedWithAllThatItStarted) {
       agent("trap '' TERM HUP; setsid sleep 300 & echo ready; sleep 300; sleep 300", true), to);
   ASSERT_EQ(outcome_of(effect).ended, Ended::Done);
   ASSERT_TRUE(
-      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path()).size() >= 3; }));
+      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path())->size() >= 3; }));
   const EffectId kill = begin(Kill{work, Duration{200}}, to);
   EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
   EXPECT_TRUE(next<AgentGone>());
 }
 
@@ -196,7 +196,7 @@ TEST_F(AgentTest, AKilledServerIsTheEndOfItsSessions) {
   const std::optional<AgentGone> gone = next<AgentGone>();
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->outcome.error, "ended on request");
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(AgentTest, AFolderThatIsNotThereEndsASessionAtOnce) {

@@ -204,7 +204,7 @@ TEST_F(GitTest, OneThatAProcessWorksInStays) {
   shell_here.pipeline = {};
   const EffectId sleeper = begin(shell_here);
   ASSERT_TRUE(becomes_true([&] {
-    return !marked_with("REEVE_RUN=" + home.at("home/runs/" + to_text(sleeper))).empty();
+    return !marked_with("REEVE_RUN=" + home.at("home/runs/" + to_text(sleeper)))->empty();
   }));
   const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
   EXPECT_EQ(outcome.exit_code, 1);

@@ -32,12 +32,7 @@ constexpr Millis look_again = 50ms;
 constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
 constexpr std::size_t output_file_limit = std::size_t{4} << 20U;
 
-// The boot clock: a limit counts the time that the machine slept, as all of Reeve's do.
-Millis now() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return Millis(time.tv_sec * 1000 + time.tv_nsec / 1'000'000);
-}
+Millis now() { return since_boot(); }
 
 class Holding {
  public:
@@ -209,7 +204,10 @@ void Holding::reap() {
   }
   alone_ = pid < 0 && errno == ECHILD;
   // A daemon that was started from in here is nobody's.
-  if (main_ended_ && !alone_) alone_ = descendants_of(getpid()).empty();
+  if (main_ended_ && !alone_) {
+    const Result<std::vector<ProcessStatus>> left = descendants_of(getpid());
+    alone_ = left && left->empty();
+  }
 }
 
 void Holding::begin_ending(Duration grace) {
@@ -222,7 +220,12 @@ void Holding::begin_ending(Duration grace) {
 // What may stay has a session of its own.
 void Holding::signal_all(int number) const {
   const pid_t session = getsid(0);
-  for (const ProcessStatus& status : descendants_of(getpid())) {
+  const Result<std::vector<ProcessStatus>> all = descendants_of(getpid());
+  if (!all) {  // those that are surely its own
+    if (main_ > 0 && !main_ended_) kill(-main_, number);
+    return;
+  }
+  for (const ProcessStatus& status : *all) {
     if (spec_.leaves_others && status.session != session) continue;
     if (!status.is_zombie) send_signal(status.pid, status.start_time, number);
   }

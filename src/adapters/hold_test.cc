@@ -191,7 +191,7 @@ TEST_F(HoldTest, ATimeoutEndsTheWholeTree) {
   EXPECT_LT(Clock::now() - began, 4s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.ended, Ended::Failed);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
@@ -205,7 +205,7 @@ TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
   EXPECT_LT(Clock::now() - began, 4s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.signal, SIGKILL);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, ATermWithANumberBringsTheGrace) {
@@ -248,7 +248,7 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
   EXPECT_LT(Clock::now() - began, 9s);
   EXPECT_EQ(outcome.ended, Ended::Done);
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
   EXPECT_NE(home.read("log").find("[reeve] something that it left running"), std::string::npos);
 }
 
@@ -258,7 +258,7 @@ TEST_F(HoldTest, OrItMayStayIfThatIsWhatItWasFor) {
   const auto began = Clock::now();
   EXPECT_EQ(held(home, spec).exit_code, 0);
   EXPECT_LT(Clock::now() - began, 3s);
-  EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path()).size(), 1U);
+  EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path())->size(), 1U);
 }
 
 TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
@@ -270,7 +270,8 @@ TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
   EXPECT_LT(Clock::now() - began, 3s);
   EXPECT_EQ(outcome.exit_code, 3);
   bool is_there = false;
-  for (const ProcessStatus& status : all_processes()) {
+  const std::vector<ProcessStatus> all = all_processes().value();
+  for (const ProcessStatus& status : all) {
     if (!is_daemon(status.pid) || status.user != geteuid()) continue;
     const std::string path = "/proc/" + std::to_string(status.pid) + "/cwd";
     std::error_code ignored;
@@ -318,7 +319,7 @@ TEST_F(HoldTest, AKilledHoldLeavesARunOfWhichNobodyKnows) {
   kill(pid, SIGKILL);
   wait_for(pid);
   EXPECT_TRUE(std::holds_alternative<RunDirectory::Lost>(run.look()));
-  EXPECT_FALSE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_FALSE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, ItOutlivesWhoeverStartedIt) {

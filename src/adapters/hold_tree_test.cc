@@ -70,7 +70,7 @@ TEST_F(HoldTreeTest, AServerOfItsOwnIsEndedWithIt) {
   RunSpec spec = home.spec("tmux -S " + socket + " -f /dev/null new-session -d sleep 300; sleep 300");
   spec.timeout = Duration{3000};
   EXPECT_TRUE(held(home, spec).timed_out);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 }  // namespace

@@ -136,6 +136,41 @@ TEST_F(ProcessHandsTest, WhoWasForgottenIsNotToldOf) {
   EXPECT_TRUE(wait(200ms).empty());
 }
 
+TEST_F(ProcessHandsTest, WithoutDescriptorsNobodyIsTakenForDead) {
+  Child child("exec sleep 300");
+  for (const bool group : {false, true}) {
+    const Process process = *own_process(child.pid, group, boot);
+    {
+      const testing::NoDescriptors none;
+      EXPECT_EQ(life_of(process, boot), Life::CannotTell);
+      EXPECT_FALSE(all_processes());
+      hands.watch(process);
+      EXPECT_TRUE(wait(300ms).empty());
+    }
+    EXPECT_TRUE(wait(300ms).empty());
+  }
+  kill(child.pid, SIGKILL);
+  std::vector<Report> reports = wait(20s);
+  if (reports.size() == 1) {
+    for (Report& report : wait(20s)) reports.push_back(std::move(report));
+  }
+  EXPECT_EQ(reports.size(), 2U);
+}
+
+TEST_F(ProcessHandsTest, NorForEnded) {
+  Child child("trap '' TERM; while :; do sleep 0.05; done");
+  const Process process = *own_process(child.pid, false, boot);
+  {
+    const testing::NoDescriptors none;
+    hands.start({EffectId{1, 0}, {Kill{process, Duration{100}}, ToCustody{process}}});
+    EXPECT_TRUE(wait(400ms).empty());
+  }
+  const std::vector<Report> reports = wait(20s);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(std::get<EffectDone>(reports.back()).outcome.ended, Ended::Done);
+  EXPECT_EQ(life_of(process, boot), Life::Gone);
+}
+
 TEST_F(ProcessHandsTest, AGroupIsThereAsLongAsAnyOfIt) {
   Child child("sleep 1.5 & exit 0");
   const Process group{child.pid, status_of(child.pid)->start_time, boot, true};
@@ -156,7 +191,8 @@ TEST_F(ProcessHandsTest, ATreeThatDoesNotListenIsKilledAndSeenDead) {
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(std::get<ProcessEnded>(reports[0]).process, process);
   EXPECT_EQ(std::get<EffectDone>(reports[1]).outcome.ended, Ended::Done);
-  for (const ProcessStatus& status : all_processes()) {
+  const std::vector<ProcessStatus> all = all_processes().value();
+  for (const ProcessStatus& status : all) {
     EXPECT_FALSE(status.parent == child.pid && !status.is_zombie);
   }
 }

@@ -231,18 +231,27 @@ void RunDirectory::remove() const {
 }
 
 RunDirectory::Seen RunDirectory::look() const {
+  const auto unreadable = [](const Error& error) {
+    return Unreadable{error.message, error.code == Error::Code::Full};
+  };
+  const auto is_there = [](const auto& text) {
+    return text || text.error().code != Error::Code::NotFound;
+  };
   const Result<Descriptor> lock = take_lock();
-  const std::optional<std::string> started = read_whole(file("started"));
+  const Result<std::string> started = try_read_whole(file("started"));
   const std::optional<Process> hold = started ? parse_process(*started) : std::nullopt;
   if (!lock) {
     if (lock.error().code == Error::Code::Conflict) return Running{hold};
     if (lock.error().code == Error::Code::NotFound) return Never{};
-    return Unreadable{lock.error().message};
+    return unreadable(lock.error());
   }
-  if (const std::optional<std::string> exit = read_whole(file("exit"))) {
+  const Result<std::string> exit = try_read_whole(file("exit"));
+  if (!exit && is_there(exit)) return unreadable(exit.error());
+  if (exit) {
     const Result<Outcome> outcome = parse_outcome(*exit);
     if (outcome) return Ended{*outcome};
   }
+  if (!started && is_there(started)) return unreadable(started.error());
   // Nothing runs before `started` is whole; but it is there, and nobody else made it.
   if (started) return Lost{hold.value_or(Process{})};
   unlink(file("spec").c_str());
@@ -252,8 +261,7 @@ RunDirectory::Seen RunDirectory::look() const {
 Result<Descriptor> RunDirectory::take_lock() const {
   Descriptor lock(open(file("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) {
-    const Error::Code code = errno == ENOENT ? Error::Code::NotFound : Error::Code::Io;
-    return fail(code, "cannot open " + file("lock") + ": " + error_text(errno));
+    return fail(code_of(errno), "cannot open " + file("lock") + ": " + error_text(errno));
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Error::Code::Conflict, "another hold has it");

@@ -102,6 +102,7 @@ class RunDirectory {
   struct Never {};
   struct Unreadable {
     std::string why;
+    bool may_pass = false;  // there are no descriptors left, say: look again
   };
   using Seen = std::variant<Running, Ended, Lost, Never, Unreadable>;
   // Never changes the folder, but for the last of the rules above.
@@ -122,10 +123,15 @@ class RunDirectory {
 
 std::optional<std::string> read_whole(const std::string& path,
                                       std::size_t most = std::size_t{64} << 20U);
+// The same; NotFound only if there is no such file, Full if there are no means to look.
+Result<std::string> try_read_whole(const std::string& path,
+                                   std::size_t most = std::size_t{64} << 20U);
 // Made anew, mode 0600.
 Result<void> write_whole(const std::string& path, std::string_view text, bool synced);
 Result<void> make_folders(const std::string& path);  // mode 0700, and those above it
 void sync_folder(const std::string& path);
 std::string error_text(int number);
+// Of an error number: NotFound, Full (of room, or of means to look), or Io.
+Error::Code code_of(int number);
 
 }  // namespace reeve::adapters
