@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +40,8 @@ TEST(RunFiles, ASpecIsReadAsItWasWritten) {
   spec.grace = Duration{7};
   spec.log = "/log";
   spec.log_bytes = 99;
+  spec.mask = 0027;
+  spec.descriptors = 1024;
   spec.has_stdin = spec.only_stdout = spec.in_pane = spec.leaves_others = true;
   spec.synced = false;
   EXPECT_EQ(*parse_spec(to_text(spec)), spec);
@@ -142,6 +146,22 @@ TEST_F(HoldTest, NoDescriptorIsInherited) {
   const Outcome outcome = play("ls /proc/self/fd | tr '\\n' ' '");
   close(leaked);
   EXPECT_EQ(outcome.output, "0 1 2 3 ");  // 3 is the folder that ls reads
+}
+
+TEST_F(HoldTest, TheMaskAndTheLimitAreThoseOfWhoeverItRunsFor) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &raised);
+  const mode_t mask = umask(077);
+  RunSpec spec = home.spec("umask; ulimit -Sn; touch made; stat -c %a made");
+  spec.mask = 0027;
+  spec.descriptors = 222;
+  const Outcome outcome = held(home, spec);
+  umask(mask);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(outcome.output, "0027\n222\n640\n");
 }
 
 TEST_F(HoldTest, ThereIsNothingToReadUnlessThereIsAFile) {

@@ -7,6 +7,7 @@
 #include "core/state.h"
 #include "core/turn.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,10 +28,19 @@
 // the one with the larger numbers is the later.
 namespace reeve::adapters {
 
+// What runs have from whoever started the daemon, whatever the daemon itself has made of it.
+struct Inherited {
+  std::uint32_t mask = 022;       // of new files
+  std::uint64_t descriptors = 0;  // how many, at most; 0: as many as there may be
+
+  bool operator==(const Inherited&) const = default;
+};
+
 // What a plan needs to know of the daemon it is for.
 struct Surroundings {
   std::string home;
   std::string socket;
+  Inherited for_runs = {};
   std::string program;    // reeve itself, by a path that others can use
   Variables environment;  // the daemon's own, all of it
   std::function<const State&()> state;

@@ -112,6 +112,10 @@ std::string to_text(const RunSpec& spec) {
   writer.add("grace", spec.grace.count());
   writer.add("log", spec.log);
   writer.add("log_bytes", static_cast<std::int64_t>(spec.log_bytes));
+  writer.add("mask", static_cast<std::int64_t>(spec.mask));
+  if (spec.descriptors > 0) {
+    writer.add("descriptors", static_cast<std::int64_t>(spec.descriptors));
+  }
   writer.flag("strict", spec.strict);
   writer.flag("stdin", spec.has_stdin);
   writer.flag("only_stdout", spec.only_stdout);
@@ -133,6 +137,8 @@ Result<RunSpec> parse_spec(std::string_view text) {
     if (key == "grace") spec.grace = Duration{number_in<std::int64_t>(value)};
     if (key == "log") spec.log = value;
     if (key == "log_bytes") spec.log_bytes = number_in<std::uint64_t>(value);
+    if (key == "mask") spec.mask = number_in<std::uint32_t>(value);
+    if (key == "descriptors") spec.descriptors = number_in<std::uint64_t>(value);
     if (key == "strict") spec.strict = true;
     if (key == "stdin") spec.has_stdin = true;
     if (key == "only_stdout") spec.only_stdout = true;

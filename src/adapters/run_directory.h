@@ -54,6 +54,8 @@ struct RunSpec {
   Duration grace{5000};  // between TERM and KILL
   std::string log;       // where what it says is kept; empty: nowhere
   std::uint64_t log_bytes = log_limit;
+  std::uint32_t mask = 022;       // of the files it makes
+  std::uint64_t descriptors = 0;  // how many it may have; 0: as many as hold
   bool has_stdin = false;      // from the file, else there is nothing to read
   bool only_stdout = false;    // is the output of its outcome; the log has all
   bool in_pane = false;        // of tmux: it talks to its terminal, and the pane is logged

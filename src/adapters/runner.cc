@@ -112,7 +112,7 @@ Result<void> Runner::launch(Run run, const Plan& plan) {
   if (!log.empty()) {
     if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return made;
   }
-  if (auto made = run.folder.prepare(plan.spec, plan.stdin_text); !made) return made;
+  if (auto made = prepare(run.folder, plan); !made) return made;
   run.log = log;
   run.is_fresh = true;
   run.is_unborn = true;
@@ -124,6 +124,13 @@ Result<void> Runner::launch(Run run, const Plan& plan) {
     start_by_ourselves(number);
   }
   return {};
+}
+
+Result<void> Runner::prepare(const RunDirectory& folder, const Plan& plan) const {
+  RunSpec spec = plan.spec;
+  spec.mask = around_.for_runs.mask;
+  spec.descriptors = around_.for_runs.descriptors;
+  return folder.prepare(spec, plan.stdin_text);
 }
 
 void Runner::hear_nursery() {

@@ -104,6 +104,7 @@ class Runner final : public engine::Hands {
   void done(EffectId effect, Outcome outcome, std::vector<std::string> folders = {});
   Run run_for(const Start& start, const std::string& path) const;
   Result<void> launch(Run run, const Plan& plan);
+  Result<void> prepare(const RunDirectory& folder, const Plan& plan) const;
   RunNo add(Run run);
   void hear_nursery();
   void born(Nursery::Born born);

@@ -25,7 +25,7 @@ void Runner::begin_session(const Start& start, const Spawn& spawn) {
   if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return fails(made.error());
   if (auto made = make_folders(around_.home + "/agents"); !made) return fails(made.error());
   const RunDirectory pane(path);
-  if (auto made = pane.prepare(plan->pane.spec); !made) return fails(made.error());
+  if (auto made = prepare(pane, plan->pane); !made) return fails(made.error());
   const std::string link = link_of(spawn.work);
   unlink(link.c_str());
   if (symlink(("../runs/" + to_text(start.id)).c_str(), link.c_str()) != 0) {

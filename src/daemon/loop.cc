@@ -49,12 +49,13 @@ Descriptor open_signals() {
 Loop::Loop(api::About about,
            Log& log,
            std::unique_ptr<journal::Journal> journal,
-           engine::Remembered remembered)
+           engine::Remembered remembered,
+           const adapters::Inherited& for_runs)
     : about_(std::move(about)),
       log_(log),
       journal_(std::move(journal)),
       signals_(open_signals()),
-      hands_(surroundings(), about_.boot_id),
+      hands_(surroundings(for_runs), about_.boot_id),
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
@@ -228,8 +229,9 @@ void Loop::hear_hands() {
   }
 }
 
-adapters::Surroundings Loop::surroundings() {
+adapters::Surroundings Loop::surroundings(const adapters::Inherited& for_runs) {
   adapters::Surroundings around;
+  around.for_runs = for_runs;
   around.home = about_.home;
   around.socket = about_.socket;
   std::error_code ignored;
