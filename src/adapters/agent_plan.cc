@@ -30,8 +30,9 @@ type_in() {  # what came on stdin, and a return
 
 // What tmux reads in a pipe's command has two layers of its own: formats and the calendar.
 constexpr std::string_view start_text = R"bash(
-log=$(printf '%q' "$T_LOG"); program=$(printf '%q' "$T_PROGRAM")
-pipe="exec $program hold --log $log"
+# For any shell: tmux has its own, and that is not always bash.
+quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
+pipe="exec $(quoted "$T_PROGRAM") hold --log $(quoted "$T_LOG")"
 pipe=${pipe//\#/##}; pipe=${pipe//%/%%}
 for _ in 1 2 3; do
   t start-server \; set-option -g history-limit 20000 \; set-option -g escape-time 0 \; \
@@ -71,6 +72,24 @@ Variables tmux_variables(WorkId work, const Surroundings& around) {
           {"T_SESSION", to_text(work)}};
 }
 
+// What is typed is only text: whatever else a terminal understands (the end of a paste, ^C, ^D)
+// would be obeyed there. Newlines and tabs stay.
+std::string typed(std::string_view text) {
+  std::string result;
+  const std::string clean = clean_text(text);
+  for (std::size_t at = 0; at < clean.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(clean[at]);
+    const bool is_c1 = byte == 0xC2 && at + 1 < clean.size() &&
+                       static_cast<unsigned char>(clean[at + 1]) < 0xA0;
+    if (is_c1) {
+      ++at;
+    } else if (byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7F)) {
+      result += clean[at];
+    }
+  }
+  return result;
+}
+
 Result<std::string> prompt_of(const Spawn& spawn) {
   if (spawn.prompt_file.empty()) return spawn.prompt;
   const bool absolute = spawn.prompt_file.starts_with('/');
@@ -89,7 +108,7 @@ Plan plan_typing(EffectId id, WorkId work, const std::string& text, const Surrou
   plan.spec.timeout = tmux_limit;
   plan.spec.has_stdin = true;
   plan.spec.log = log_path(around, to_text(work), "messages", id);
-  plan.stdin_text = text;
+  plan.stdin_text = typed(text);
   return plan;
 }
 
@@ -127,7 +146,7 @@ Result<SessionPlan> session_plan(EffectId id, const Spawn& spawn, const Surround
   Result<Plan> pane = plan_for(id, spawn, around);
   if (!pane) return fail(pane.error());
   SessionPlan plan{*std::move(pane), {}};
-  plan.start.stdin_text = std::exchange(plan.pane.stdin_text, {});
+  plan.start.stdin_text = typed(std::exchange(plan.pane.stdin_text, {}));
   plan.pane.spec.has_stdin = false;
   plan.pane.spec.in_pane = true;
   plan.pane.spec.timeout.reset();  // the core keeps its time

@@ -126,6 +126,7 @@ TEST_F(AgentTest, AMessageIsTypedAndItsEndIsTold) {
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->work, work);
   EXPECT_EQ(gone->outcome.exit_code, 3);
+  EXPECT_NE(gone->outcome.output.find("got stop"), std::string::npos) << gone->outcome.output;
   EXPECT_EQ(gone->outcome.values, (Variables{{"result", "fine"}}));
   EXPECT_TRUE(has_link());
   runner->durable(1);
@@ -134,6 +135,26 @@ TEST_F(AgentTest, AMessageIsTypedAndItsEndIsTold) {
   const Outcome late = play(Send{work, "m3", "late"});
   EXPECT_EQ(late.exit_code, 1);
   EXPECT_EQ(late.output, "its session is not there any more\n");
+}
+
+TEST_F(AgentTest, WhatIsTypedIsTextAndNothingElse) {
+  ASSERT_EQ(outcome_of(begin(agent(listener, true), to)).ended, Ended::Done);
+  ASSERT_TRUE(becomes_true([&] { return said() == "Fix it.\n"; }, 20s));
+  EXPECT_EQ(play(Send{work, "m1", "a\x1B[201~\x03\x04\x7F\u009B31m b\xC3\xBC"}).exit_code, 0);
+  EXPECT_TRUE(becomes_true([&] { return said() == "Fix it.\na[201~31m b\xC3\xBC\n"; }, 20s));
+}
+
+TEST_F(AgentTest, TheHomeMayHaveAnyName) {
+  home_path = home.at("j\xC3\xBCrgen's $(own) #{pid} %H home");
+  restart();
+  const EffectId effect = begin(agent(listener, true), to);
+  const Outcome outcome = outcome_of(effect);
+  EXPECT_EQ(outcome.ended, Ended::Done) << outcome.error << outcome.output;
+  const std::string log =
+      home_path + "/logs/" + session() + "/agent." + to_text(effect) + ".log";
+  EXPECT_TRUE(becomes_true(
+      [&] { return read_whole(log).value_or("").find("got Fix it.") != std::string::npos; }, 20s));
+  play(Kill{work, Duration{100}});
 }
 
 TEST_F(AgentTest, ASessionIsEndedWithAllThatItStarted) {

@@ -17,6 +17,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,10 +30,17 @@ using Millis = std::chrono::milliseconds;
 // What a program leaves running has this long to come to an end by itself.
 constexpr Millis linger = 5s;
 constexpr Millis look_again = 50ms;
+// How long room is waited for before an end is told without what was said.
+constexpr Millis room_within = 5s;
 constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
 constexpr std::size_t output_file_limit = std::size_t{4} << 20U;
 
 Millis now() { return since_boot(); }
+
+void pause_for(Millis time) {
+  const timespec pause{time.count() / 1000, (time.count() % 1000) * 1'000'000};
+  nanosleep(&pause, nullptr);
+}
 
 class Holding {
  public:
@@ -55,8 +63,10 @@ class Holding {
   void reap();
   void begin_ending(Duration grace);
   void signal_all(int number) const;
+  void wait_for_log() const;
   void collect();
   void write_exit();
+  void shorten_log() const;
 
   RunDirectory folder_;
   RunSpec spec_;
@@ -82,6 +92,7 @@ int Holding::run() {
   sigprocmask(SIG_BLOCK, &ours, nullptr);
   sigdelset(&ours, SIGTTOU);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of the user's: what is too much is an error
   signals_ = Descriptor(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
@@ -231,9 +242,23 @@ void Holding::signal_all(int number) const {
   }
 }
 
+// What it said last is still on its way through the terminal and the server to the log.
+void Holding::wait_for_log() const {
+  const Millis end = now() + 2s;
+  Millis quiet_at = now() + 200ms;
+  for (off_t size = -1; now() < end && now() < quiet_at;) {
+    struct stat about{};
+    if (stat(spec_.log.c_str(), &about) == 0 && std::exchange(size, about.st_size) != about.st_size) {
+      quiet_at = now() + 200ms;
+    }
+    pause_for(20ms);
+  }
+}
+
 void Holding::collect() {
   if (outcome_.timed_out || !outcome_.error.empty()) outcome_.ended = Ended::Failed;
   if (spec_.in_pane) {
+    wait_for_log();
     outcome_.output = clean_text(without_escapes(tail_of_file(spec_.log, 2 * output_kept)));
   } else {
     outcome_.output = clean_text((spec_.only_stdout ? stdout_ : log_).recent());
@@ -253,17 +278,30 @@ void Holding::collect() {
   }
 }
 
-// How it ended is worth more than what it said; and with a full disk it is told when there is room:
-// until then the lock says that the run is not over.
+// How it ended is worth more than what it said, after a while; and with a full disk it is told when
+// there is room: until then the lock says that the run is not over.
 void Holding::write_exit() {
-  if (folder_.write_exit(outcome_, spec_.synced)) return;
-  outcome_.output.clear();
-  while (!folder_.write_exit(outcome_, spec_.synced)) {
-    if (!spec_.log.empty() && truncate(spec_.log.c_str(), output_kept) != 0) spec_.log.clear();
-    timespec pause{0, 200'000'000};
-    nanosleep(&pause, nullptr);
+  for (const Millis began = now();;) {
+    const Result<void> written = folder_.write_exit(outcome_, spec_.synced);
+    if (written) return;
+    const bool is_full = written.error().code == Error::Code::Full;
+    if (is_full) shorten_log();
+    if (is_full && now() >= began + room_within && !std::exchange(outcome_.output, {}).empty() &&
+        spec_.only_stdout && outcome_.ended == Ended::Done) {
+      // What it said is what it was for.
+      outcome_.ended = Ended::Failed;
+      outcome_.error = "the disk was full, and what it said is lost";
+    }
+    pause_for(200ms);
     if (access(folder_.path().c_str(), F_OK) != 0) return;  // nobody wants to know any more
   }
+}
+
+void Holding::shorten_log() const {
+  struct stat about{};
+  const auto most = static_cast<off_t>(output_kept);
+  if (spec_.log.empty() || stat(spec_.log.c_str(), &about) != 0 || about.st_size <= most) return;
+  [[maybe_unused]] const int ignored = truncate(spec_.log.c_str(), most);
 }
 
 int keep_log(std::string_view path) {

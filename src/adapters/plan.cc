@@ -53,6 +53,16 @@ std::string file_name(std::string_view label) {
   return name;
 }
 
+// `merge#2 checkpoint`. (An approach called `x checkpoint` is `merge#2 x checkpoint`.)
+bool is_checkpoint(std::string_view label) {
+  constexpr std::string_view end = " checkpoint";
+  if (!label.ends_with(end)) return false;
+  label.remove_suffix(end.size());
+  const std::size_t mark = label.rfind('#');
+  return mark != std::string_view::npos && mark + 1 < label.size() &&
+         label.find_first_not_of("0123456789", mark + 1) == std::string_view::npos;
+}
+
 Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundings& around) {
   if (std::string why = refusal_of(shell.variables); !why.empty()) {
     return fail(Error::Code::BadRequest, std::move(why));
@@ -70,8 +80,10 @@ Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundin
   spec.log =
       log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);
   // {checkpoint} of a strategy is what its command said on stdout.
-  spec.only_stdout = label.ends_with(" checkpoint") && label.find('#') != std::string::npos;
-  spec.synced = !label.starts_with("guard ");  // a guard is asked again
+  spec.only_stdout = is_checkpoint(label);
+  // A guard is asked again. A phase may be called anything, but has the number of its attempt.
+  const bool is_guard = label.starts_with("guard ") && label.find('#') == std::string::npos;
+  spec.synced = !is_guard;
   return plan;
 }
 

@@ -238,7 +238,8 @@ void RunDirectory::remove() const {
 
 RunDirectory::Seen RunDirectory::look() const {
   const auto unreadable = [](const Error& error) {
-    return Unreadable{error.message, error.code == Error::Code::Full};
+    const bool may_pass = error.code == Error::Code::Timeout || error.code == Error::Code::Full;
+    return Unreadable{error.message, may_pass};
   };
   const auto is_there = [](const auto& text) {
     return text || text.error().code != Error::Code::NotFound;

@@ -125,7 +125,7 @@ class RunDirectory {
 
 std::optional<std::string> read_whole(const std::string& path,
                                       std::size_t most = std::size_t{64} << 20U);
-// The same; NotFound only if there is no such file, Full if there are no means to look.
+// The same; NotFound only if there is no such file.
 Result<std::string> try_read_whole(const std::string& path,
                                    std::size_t most = std::size_t{64} << 20U);
 // Made anew, mode 0600.
@@ -133,7 +133,8 @@ Result<void> write_whole(const std::string& path, std::string_view text, bool sy
 Result<void> make_folders(const std::string& path);  // mode 0700, and those above it
 void sync_folder(const std::string& path);
 std::string error_text(int number);
-// Of an error number: NotFound, Full (of room, or of means to look), or Io.
+// Of an error number: NotFound, Full (there is no room), Timeout (no descriptors or no memory now:
+// look again), or Io.
 Error::Code code_of(int number);
 
 }  // namespace reeve::adapters

@@ -54,9 +54,11 @@ Runner::Runner(Surroundings around, std::string boot_id)
       processes_(boot_id_),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      logs_(around_.home + "/logs", logs_limit, [this](std::string_view name) {
-        return is_open(around_.state(), name);
-      }) {
+      logs_(
+          around_.home + "/logs",
+          {.bytes = logs_limit},
+          [this](std::string_view name) { return is_open(around_.state(), name); },
+          [this](const std::string& folder) { remove(folder); }) {
   listen_to(poll_, timer_.get(), the_timer);
   listen_to(poll_, processes_.fd(), the_processes);
   if (nursery_) listen_to(poll_, nursery_.fd(), the_nursery);

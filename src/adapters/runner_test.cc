@@ -112,6 +112,20 @@ TEST_F(RunnerTest, TheCheckpointOfAStrategyIsWhatItSaysOnStdout) {
 
 // ── Notifications and queues ──
 
+TEST_F(RunnerTest, WhatAPhaseIsCalledDoesNotMakeItAGuardOrACheckpoint) {
+  Surroundings around;
+  around.program = "/usr/bin/reeve";
+  around.state = [this]() -> const State& { return state; };
+  const auto spec = [&](const std::string& label) {
+    return plan_for(shell("true", label), around)->spec;
+  };
+  EXPECT_FALSE(spec("guard tests_pass").synced);
+  EXPECT_TRUE(spec("guard rails#1").synced);
+  EXPECT_TRUE(spec("merge#12 checkpoint").only_stdout);
+  EXPECT_FALSE(spec("merge#12 my checkpoint").only_stdout);
+  EXPECT_FALSE(spec("a checkpoint#1").only_stdout);
+}
+
 TEST_F(RunnerTest, ANotificationsCommandReadsTheEvent) {
   Notify notify;
   notify.title = "ci:green";

@@ -20,8 +20,10 @@ Error::Code code_of(int number) {
     case EMFILE:
     case ENFILE:
     case ENOMEM:
+      return Error::Code::Timeout;
     case ENOSPC:
     case EDQUOT:
+    case EFBIG:
       return Error::Code::Full;
     default:
       return Error::Code::Io;
