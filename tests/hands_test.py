@@ -1,10 +1,11 @@
 """What a step has around it, and what becomes of it, with the program as it is."""
 
+import json
 import os
 import textwrap
 import unittest
 
-from reeve_testing import Home
+from reeve_testing import Home, is_alive
 
 
 class Hands(Home):
@@ -47,6 +48,34 @@ class Hands(Home):
         for name in ("journal", "runs", "logs"):
             path = os.path.join(self.home, name)
             self.assertEqual(os.stat(path).st_mode & 0o077, 0, name)
+
+    def test_stop_with_kill_leaves_nothing_running(self):
+        self.step("trap '' TERM; echo $$ > pid; while :; do sleep 1; done")
+        self.reeve("run", "go")
+        self.until(lambda: os.path.exists(os.path.join(self.work, "pid")))
+        pid = int(self.until(lambda: self.read("pid").strip()))
+        self.assertTrue(is_alive(pid))
+        self.reeve("daemon", "stop", "--kill")
+        self.assertFalse(is_alive(pid))
+
+    def test_a_secret_is_in_nothing_that_is_kept_or_shown(self):
+        self.step(
+            "echo [$TOKEN] [$URL]; echo key=$TOKEN >> $REEVE_OUTPUT; [ ${#TOKEN} = 14 ]",
+            'secret = ["TOKEN"]\n            pass_env = ["URL"]',
+        )
+        env = {"TOKEN": "hunter2hunter2", "URL": "http://tracker"}
+        run = json.loads(self.reeve("--json", "run", "go", "--wait", env=env).stdout)["data"]["id"]
+        self.assertEqual(self.out("logs", run), "[***] [http://tracker]")
+        self.stop_daemon()
+        seen = 0
+        for folder, _, files in os.walk(self.home):
+            if folder.endswith("/secrets"):
+                continue
+            for name in files:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(b"hunter2", file.read(), os.path.join(folder, name))
+                seen += 1
+        self.assertGreater(seen, 2)
 
 
 if __name__ == "__main__":

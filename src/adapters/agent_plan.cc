@@ -32,7 +32,7 @@ type_in() {  # what came on stdin, and a return
 constexpr std::string_view start_text = R"bash(
 # For any shell: tmux has its own, and that is not always bash.
 quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
-pipe="exec $(quoted "$T_PROGRAM") hold --log $(quoted "$T_LOG")"
+pipe="exec $(quoted "$T_PROGRAM") hold --log $(quoted "$T_LOG") $(quoted "$T_PANE")"
 pipe=${pipe//\#/##}; pipe=${pipe//%/%%}
 for _ in 1 2 3; do
   t start-server \; set-option -g history-limit 20000 \; set-option -g escape-time 0 \; \
@@ -104,7 +104,7 @@ Plan plan_typing(EffectId id, WorkId work, const std::string& text, const Surrou
   plan.spec.text = std::string(common) + std::string(send_text);
   Variables values = tmux_variables(work, around);
   values.emplace_back("T_BUFFER", "reeve-" + to_text(id));
-  plan.spec.environment = environment_for(around, id, values, {});
+  set_environment(plan.spec, around, id, values, {});
   plan.spec.timeout = tmux_limit;
   plan.spec.has_stdin = true;
   plan.spec.log = log_path(around, to_text(work), "messages", id);
@@ -134,7 +134,7 @@ Result<Plan> plan_for(EffectId id, const Spawn& spawn, const Surroundings& aroun
   Variables environment = spawn.environment;
   environment.emplace_back("REEVE_AGENT", to_text(spawn.work));
   if (runbook::refusal_of(*prompt).empty()) environment.emplace_back("REEVE_PROMPT", *prompt);
-  spec.environment = environment_for(around, id, environment, spawn.variables);
+  set_environment(spec, around, id, environment, spawn.variables);
   spec.timeout = spawn.timeout;
   spec.has_stdin = true;
   spec.log = log_path(around, to_text(spawn.work), "agent", id);
@@ -159,7 +159,7 @@ Result<SessionPlan> session_plan(EffectId id, const Spawn& spawn, const Surround
   values.emplace_back("T_PANE", run_path(around, id));
   values.emplace_back("T_LOG", plan.pane.spec.log);
   // The server inherits this, and with it every later session; each has its own from its hold.
-  spec.environment = environment_for(around, id, values, {});
+  set_environment(spec, around, id, values, {});
   std::erase_if(spec.environment, [](const auto& entry) { return entry.first == "REEVE_RUN"; });
   spec.timeout = start_limit;
   spec.has_stdin = true;

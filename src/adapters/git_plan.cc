@@ -231,7 +231,7 @@ Plan plan_of(EffectId id,
     environment = found->origin->environment;
   }
   environment.insert(environment.end(), values.begin(), values.end());
-  spec.environment = environment_for(around, id, environment, {});
+  set_environment(spec, around, id, environment, {});
   spec.timeout = git_limit;
   spec.log = log_path(around, to_text(pipeline), label, id);
   return plan;

@@ -4,6 +4,7 @@
 #include "adapters/hold_child.h"
 #include "adapters/nursery.h"
 #include "adapters/process.h"
+#include "adapters/redactor.h"
 #include "adapters/run_directory.h"
 
 #include <algorithm>
@@ -30,6 +31,7 @@ using Millis = std::chrono::milliseconds;
 // What a program leaves running has this long to come to an end by itself.
 constexpr Millis linger = 5s;
 constexpr Millis look_again = 50ms;
+constexpr Millis stuck_after = 30s;
 // How long room is waited for before an end is told without what was said.
 constexpr Millis room_within = 5s;
 constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
@@ -48,6 +50,8 @@ class Holding {
       : folder_(std::move(folder)),
         spec_(std::move(spec)),
         log_(spec_.in_pane ? std::string() : spec_.log, spec_.log_bytes),
+        out_words_(spec_.secrets),
+        err_words_(spec_.secrets),
         stdout_(spec_.only_stdout ? folder_.file("stdout") : "", 2 * stdout_limit) {}
 
   int run();
@@ -60,8 +64,10 @@ class Holding {
   void wait();
   void hear_signals();
   bool drain(Descriptor& pipe, bool is_stdout);
+  void say(std::string_view words, bool is_stdout);
   void reap();
   void begin_ending(Duration grace);
+  void say_who_is_stuck();
   void signal_all(int number) const;
   void wait_for_log() const;
   void collect();
@@ -71,6 +77,8 @@ class Holding {
   RunDirectory folder_;
   RunSpec spec_;
   BoundedLog log_;
+  Redactor out_words_;
+  Redactor err_words_;
   BoundedLog stdout_;
   Descriptor signals_;
   Descriptor out_;
@@ -81,6 +89,8 @@ class Holding {
   Stage stage_ = Stage::Running;
   Millis timeout_at_ = Millis::max();
   Millis next_ = Millis::max();  // of the stage
+  Millis killing_since_{0};
+  bool told_stuck_ = false;
   Outcome outcome_;
 };
 
@@ -104,6 +114,8 @@ int Holding::run() {
     while (!main_ended_ || !(alone_ || spec_.leaves_others)) turn();
     drain(out_, true);
     drain(err_, false);
+    say(out_words_.rest(), true);
+    say(err_words_.rest(), false);
     collect();
   }
   log_.finish();
@@ -158,10 +170,24 @@ void Holding::turn() {
     case Stage::Ending:
     case Stage::Killing:
       // Again and again: whoever is killed may have started another just before.
+      if (stage_ != Stage::Killing) killing_since_ = time;
       stage_ = Stage::Killing;
       signal_all(SIGKILL);
-      next_ = time + look_again;
+      next_ = time + std::clamp<Millis>((time - killing_since_) / 8, look_again, 1s);
+      if (time >= killing_since_ + stuck_after) say_who_is_stuck();
       break;
+  }
+}
+
+// Of another user, or in the middle of a call that does not end.
+void Holding::say_who_is_stuck() {
+  if (std::exchange(told_stuck_, true)) return;
+  const Result<std::vector<ProcessStatus>> all = descendants_of(getpid());
+  if (!all) return;
+  for (const ProcessStatus& status : *all) {
+    if (!status.is_zombie) {
+      log_.remark("process " + std::to_string(status.pid) + " cannot be ended, and is waited for");
+    }
   }
 }
 
@@ -197,11 +223,15 @@ bool Holding::drain(Descriptor& pipe, bool is_stdout) {
       pipe.reset();
       return false;
     }
-    const std::string_view said{block.data(), static_cast<std::size_t>(size)};
-    log_.write(said);
-    if (is_stdout && spec_.only_stdout) stdout_.write(said);
+    Redactor& words = is_stdout ? out_words_ : err_words_;
+    say(words.pass({block.data(), static_cast<std::size_t>(size)}), is_stdout);
   }
   return false;
+}
+
+void Holding::say(std::string_view words, bool is_stdout) {
+  log_.write(words);
+  if (is_stdout && spec_.only_stdout) stdout_.write(words);
 }
 
 void Holding::reap() {
@@ -270,6 +300,11 @@ void Holding::collect() {
   if (published.size() > output_file_limit) {
     values = fail(Error::Code::BadRequest, "it wrote more than 4 MiB to $REEVE_OUTPUT");
   }
+  if (out_words_.has_secrets()) {
+    outcome_.output = out_words_.whole(outcome_.output);
+    outcome_.error = out_words_.whole(outcome_.error);
+    for (auto& [key, value] : values ? *values : outcome_.values) value = out_words_.whole(value);
+  }
   if (values) {
     outcome_.values = *std::move(values);
   } else if (outcome_.ended == Ended::Done) {
@@ -304,16 +339,22 @@ void Holding::shorten_log() const {
   [[maybe_unused]] const int ignored = truncate(spec_.log.c_str(), most);
 }
 
-int keep_log(std::string_view path) {
+int keep_log(std::string_view path, std::string_view folder) {
   BoundedLog log{std::string(path), log_limit};
+  Redactor words;
+  if (!folder.empty()) {
+    const Result<RunSpec> spec = RunDirectory{std::string(folder)}.read_spec();
+    if (spec) words = Redactor(spec->secrets);
+  }
   std::array<char, std::size_t{64} * 1024> block;
   std::signal(SIGHUP, SIG_IGN);
   while (true) {
     const ssize_t size = read(STDIN_FILENO, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    log.write({block.data(), static_cast<std::size_t>(size)});
+    log.write(words.pass({block.data(), static_cast<std::size_t>(size)}));
   }
+  log.write(words.rest());
   log.finish();
   return 0;
 }
@@ -321,7 +362,8 @@ int keep_log(std::string_view path) {
 }  // namespace
 
 int hold(std::span<const std::string_view> words) {
-  if (words.size() == 2 && words[0] == "--log") return keep_log(words[1]);
+  if (words.size() == 2 && words[0] == "--log") return keep_log(words[1], {});
+  if (words.size() == 3 && words[0] == "--log") return keep_log(words[1], words[2]);
   if (words.size() == 1 && words[0] == "--nursery") return serve_nursery(3);
   if (words.size() != 1 || words[0].empty() || words[0][0] != '/') return 2;
   close_range(3, ~0U, 0);

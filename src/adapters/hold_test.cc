@@ -36,6 +36,7 @@ TEST(RunFiles, ASpecIsReadAsItWasWritten) {
   spec.strict = true;
   spec.directory = "/a folder";
   spec.environment = {{"A", "b=c\nd"}, {"EMPTY", ""}};
+  spec.secrets = {"one", "two\n"};
   spec.timeout = Duration{1234};
   spec.grace = Duration{7};
   spec.log = "/log";

@@ -66,11 +66,14 @@ std::string log_path(const Surroundings& around,
 
 // The whole environment of a run: of the caller what the allow-list names (or of the daemon, if
 // nothing came from a caller), then `environment`, then ours, then the values of placeholders. Of
-// two in `environment` with one name the later counts, of two in `variables` the first.
-Variables environment_for(const Surroundings& around,
-                          EffectId id,
-                          const Variables& environment,
-                          const Variables& variables);
+// two in `environment` with one name the later counts, of two in `variables` the first. What a
+// runbook lets through (adapters/secrets.h) stands where its file is named, and what of that is
+// secret is in `spec.secrets`.
+void set_environment(RunSpec& spec,
+                     const Surroundings& around,
+                     EffectId id,
+                     const Variables& environment,
+                     const Variables& variables);
 
 // Why one of these values cannot travel, by its name; empty: all can.
 std::string refusal_of(const Variables& variables);

@@ -108,6 +108,7 @@ std::string to_text(const RunSpec& spec) {
   writer.add("text", spec.text);
   writer.add("directory", spec.directory);
   for (const auto& [name, value] : spec.environment) writer.add("env", name + "=" + value);
+  for (const std::string& secret : spec.secrets) writer.add("secret", secret);
   if (spec.timeout) writer.add("timeout", spec.timeout->count());
   writer.add("grace", spec.grace.count());
   writer.add("log", spec.log);
@@ -133,6 +134,7 @@ Result<RunSpec> parse_spec(std::string_view text) {
     if (key == "text") spec.text = value;
     if (key == "directory") spec.directory = value;
     if (key == "env") spec.environment.push_back(variable_in(value));
+    if (key == "secret") spec.secrets.emplace_back(value);
     if (key == "timeout") spec.timeout = Duration{number_in<std::int64_t>(value)};
     if (key == "grace") spec.grace = Duration{number_in<std::int64_t>(value)};
     if (key == "log") spec.log = value;

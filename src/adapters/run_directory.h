@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 // A run is one program in the custody of one `reeve hold`. All that is known of it lies in a folder
 // of its own, `runs/<effect id>/` in the home, so that whoever comes later can tell what became of
@@ -50,6 +51,7 @@ struct RunSpec {
   bool strict = false;
   std::string directory;  // empty: /
   Variables environment;  // all of it
+  std::vector<std::string> secrets;  // what is not to be seen in what it says
   std::optional<Duration> timeout;
   Duration grace{5000};  // between TERM and KILL
   std::string log;       // where what it says is kept; empty: nowhere

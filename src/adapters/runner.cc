@@ -1,6 +1,7 @@
 #include "adapters/runner.h"
 
 #include "adapters/agent_plan.h"
+#include "adapters/secrets.h"
 #include "adapters/spawn_hold.h"
 #include "base/match.h"
 
@@ -70,6 +71,7 @@ void Runner::begin() {
   adopt_sessions();
   find_leftovers();
   logs_.begin();
+  sweep_secrets(around_.home, around_.state());
   arm();
 }
 
@@ -92,6 +94,7 @@ Runner::Run Runner::run_for(const Start& start, const std::string& path) const {
 
 void Runner::start(const Start& start) {
   if (const Kill* effect = std::get_if<Kill>(&start.effect.what)) return kill(start, *effect);
+  if (is_ending_) return;
   if (never_.erase(start.id) > 0) return done(start.id, failed("it was ended before it began"));
   const Spawn* spawn = std::get_if<Spawn>(&start.effect.what);
   if (spawn && spawn->session) return begin_session(start, *spawn);
@@ -99,6 +102,7 @@ void Runner::start(const Start& start) {
   if (const Clock::time_point now = Clock::now(); now >= logs_at_ + logs_again) {
     logs_at_ = now;
     logs_.begin();
+    sweep_secrets(around_.home, around_.state());
   }
   const Result<Plan> plan = plan_for(start, around_);
   if (!plan) return done(start.id, failed(plan.error().message));

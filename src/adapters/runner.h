@@ -37,7 +37,8 @@
 // What cannot be told (there are no descriptors left, say) is looked at again until it can be.
 //
 // What lies in the home: `runs/<effect id>/`, a run that is not over or not yet durable;
-// `logs/`, what runs said (adapters/plan.h says where; 2 GiB in all); `agents/<work id>`, a link to
+// `secrets/`, what runbooks let through (adapters/secrets.h); `logs/`, what runs said
+// (adapters/plan.h says where; 2 GiB in all); `agents/<work id>`, a link to
 // the run of each session that is not over; `workspaces/` and `merges/`, worktrees; `tmux.sock`.
 namespace reeve::adapters {
 
@@ -67,7 +68,8 @@ class Runner final : public engine::Hands {
   void decided(const Report& report, engine::Sequence sequence);
   void durable(engine::Sequence sequence);
 
-  // Ends all that runs: `daemon stop --kill`.
+  // Ends all that runs: `daemon stop --kill`. From then on nothing is started any more: what should
+  // have been stays in the outbox for the next daemon.
   void end_all();
 
   std::size_t running() const { return runs_.size(); }
@@ -147,6 +149,7 @@ class Runner final : public engine::Hands {
   Descriptor timer_;
   std::map<RunNo, Run> runs_;
   RunNo last_run_ = 0;
+  bool is_ending_ = false;
   std::set<EffectId> never_;  // were ended before they were started
   std::vector<Report> reports_;
   std::vector<Start> later_;  // cannot be observed now, and kills of those

@@ -71,7 +71,22 @@ TEST_F(LostTest, WhatCannotBeObservedIsObservedLater) {
   EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
 }
 
-// ── Without a hold ──
+// ── Without a hold, or with one that does not listen ──
+
+TEST_F(LostTest, AStoppedHoldIsWokenToBeEnded) {
+  const EffectId effect = begin(shell("sleep 300").effect.what);
+  ASSERT_TRUE(becomes_true([&] {
+    look();
+    return is_at_work(effect);
+  }));
+  const auto seen = folder_of(effect).look();
+  const auto* running = std::get_if<RunDirectory::Running>(&seen);
+  ASSERT_TRUE(running && running->hold);
+  ::kill(static_cast<pid_t>(running->hold->pid), SIGSTOP);
+  const EffectId kill = begin(Kill{effect, Duration{100}});
+  EXPECT_EQ(outcome_of(effect).error, "ended on request");
+  EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
+}
 
 TEST_F(LostTest, ALimitIsKeptWithoutAHold) {
   Shell step = std::get<Shell>(shell("trap '' TERM; sleep 300; sleep 300").effect.what);

@@ -125,10 +125,14 @@ void Runner::signal_hold(const Run& run) const {
   info.si_uid = getuid();
   info.si_value.sival_int = static_cast<int>(std::min<std::int64_t>(run.grace->count(), 1 << 30));
   syscall(SYS_pidfd_send_signal, run.pidfd.get(), SIGTERM, &info, 0);
+  // Who is stopped cannot listen.
+  syscall(SYS_pidfd_send_signal, run.pidfd.get(), SIGCONT, nullptr, 0);
 }
 
 void Runner::end_all() {
+  is_ending_ = true;
   for (auto& [number, run] : runs_) begin_kill(run, Duration{5000});
+  arm();
 }
 
 // ── What was left by those before us ──

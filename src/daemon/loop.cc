@@ -22,6 +22,8 @@ using namespace std::chrono_literals;
 
 // How long those who do not read may hold up the end.
 constexpr Duration last_words = 2s;
+// How long what runs has when all of it is to end: the grace, and time to be seen dead.
+constexpr Duration ending = 8s;
 // A signal that comes sooner after the first is the same one.
 constexpr Duration second_signal_after = 500ms;
 
@@ -318,19 +320,25 @@ void Loop::handle_signal() {
 void Loop::stop(bool kill) {
   if (stage_ != Stage::Serving) return;
   if (kill) hands_.end_all();
-  stage_ = Stage::Finishing;
-  stage_until_ = now_.now + last_words;
+  stage_ = kill ? Stage::Ending : Stage::Finishing;
+  stage_until_ = now_.now + (kill ? ending : last_words);
   stopped_at_ = read_clocks().boot;
   peers_.stop_listening();
   peers_.stop_reading();
   more_ = true;
 }
 
-// Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
+// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
 void Loop::advance() {
   switch (stage_) {
     case Stage::Serving:
     case Stage::Over:
+      return;
+    case Stage::Ending:
+      if (hands_.running() > 0 && now_.now < stage_until_) return;
+      stage_ = Stage::Finishing;
+      stage_until_ = now_.now + last_words;
+      more_ = true;
       return;
     case Stage::Finishing:
       if (!engine_.is_idle()) return;

@@ -63,7 +63,7 @@ class Loop final : public api::Steward {
   JournalUse journal_use() const override;
 
  private:
-  enum class Stage : std::uint8_t { Serving, Finishing, Saving, Over };
+  enum class Stage : std::uint8_t { Serving, Ending, Finishing, Saving, Over };
 
   void turn();
   void wait();
