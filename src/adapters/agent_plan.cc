@@ -21,7 +21,7 @@ die() { echo "$*"; exit 1; }
 command -v tmux >/dev/null || die "there is no tmux on this machine"
 exec 7<&0 </dev/null
 cd "$T_HOME" || die "the home is not there"
-t() { tmux -S "$T_SOCKET" -f /dev/null "$@"; }
+t() { REEVE_TMUX_SERVER=1 tmux -S "$T_SOCKET" -f /dev/null "$@"; }
 type_in() {  # what came on stdin, and a return
   t load-buffer -b "$T_BUFFER" - <&7 && t paste-buffer -d -p -b "$T_BUFFER" -t "=$T_SESSION:" &&
     sleep 0.1 && t send-keys -t "=$T_SESSION:" Enter
@@ -30,8 +30,9 @@ type_in() {  # what came on stdin, and a return
 
 // What tmux reads in a pipe's command has two layers of its own: formats and the calendar.
 constexpr std::string_view start_text = R"bash(
-log=$(printf '%q' "$T_LOG"); program=$(printf '%q' "$T_PROGRAM")
-pipe="exec $program hold --log $log"
+# For any shell: tmux has its own, and that is not always bash.
+quoted() { printf "'%s'" "${1//\'/\'\\\'\'}"; }
+pipe="exec $(quoted "$T_PROGRAM") hold --log $(quoted "$T_LOG") $(quoted "$T_PANE")"
 pipe=${pipe//\#/##}; pipe=${pipe//%/%%}
 for _ in 1 2 3; do
   t start-server \; set-option -g history-limit 20000 \; set-option -g escape-time 0 \; \
@@ -71,6 +72,24 @@ Variables tmux_variables(WorkId work, const Surroundings& around) {
           {"T_SESSION", to_text(work)}};
 }
 
+// What is typed is only text: whatever else a terminal understands (the end of a paste, ^C, ^D)
+// would be obeyed there. Newlines and tabs stay.
+std::string typed(std::string_view text) {
+  std::string result;
+  const std::string clean = clean_text(text);
+  for (std::size_t at = 0; at < clean.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(clean[at]);
+    const bool is_c1 = byte == 0xC2 && at + 1 < clean.size() &&
+                       static_cast<unsigned char>(clean[at + 1]) < 0xA0;
+    if (is_c1) {
+      ++at;
+    } else if (byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7F)) {
+      result += clean[at];
+    }
+  }
+  return result;
+}
+
 Result<std::string> prompt_of(const Spawn& spawn) {
   if (spawn.prompt_file.empty()) return spawn.prompt;
   const bool absolute = spawn.prompt_file.starts_with('/');
@@ -85,11 +104,11 @@ Plan plan_typing(EffectId id, WorkId work, const std::string& text, const Surrou
   plan.spec.text = std::string(common) + std::string(send_text);
   Variables values = tmux_variables(work, around);
   values.emplace_back("T_BUFFER", "reeve-" + to_text(id));
-  plan.spec.environment = environment_for(around, id, values, {});
+  set_environment(plan.spec, around, id, values, {});
   plan.spec.timeout = tmux_limit;
   plan.spec.has_stdin = true;
   plan.spec.log = log_path(around, to_text(work), "messages", id);
-  plan.stdin_text = text;
+  plan.stdin_text = typed(text);
   return plan;
 }
 
@@ -115,7 +134,7 @@ Result<Plan> plan_for(EffectId id, const Spawn& spawn, const Surroundings& aroun
   Variables environment = spawn.environment;
   environment.emplace_back("REEVE_AGENT", to_text(spawn.work));
   if (runbook::refusal_of(*prompt).empty()) environment.emplace_back("REEVE_PROMPT", *prompt);
-  spec.environment = environment_for(around, id, environment, spawn.variables);
+  set_environment(spec, around, id, environment, spawn.variables);
   spec.timeout = spawn.timeout;
   spec.has_stdin = true;
   spec.log = log_path(around, to_text(spawn.work), "agent", id);
@@ -127,7 +146,7 @@ Result<SessionPlan> session_plan(EffectId id, const Spawn& spawn, const Surround
   Result<Plan> pane = plan_for(id, spawn, around);
   if (!pane) return fail(pane.error());
   SessionPlan plan{*std::move(pane), {}};
-  plan.start.stdin_text = std::exchange(plan.pane.stdin_text, {});
+  plan.start.stdin_text = typed(std::exchange(plan.pane.stdin_text, {}));
   plan.pane.spec.has_stdin = false;
   plan.pane.spec.in_pane = true;
   plan.pane.spec.timeout.reset();  // the core keeps its time
@@ -140,7 +159,7 @@ Result<SessionPlan> session_plan(EffectId id, const Spawn& spawn, const Surround
   values.emplace_back("T_PANE", run_path(around, id));
   values.emplace_back("T_LOG", plan.pane.spec.log);
   // The server inherits this, and with it every later session; each has its own from its hold.
-  spec.environment = environment_for(around, id, values, {});
+  set_environment(spec, around, id, values, {});
   std::erase_if(spec.environment, [](const auto& entry) { return entry.first == "REEVE_RUN"; });
   spec.timeout = start_limit;
   spec.has_stdin = true;

@@ -126,6 +126,7 @@ TEST_F(AgentTest, AMessageIsTypedAndItsEndIsTold) {
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->work, work);
   EXPECT_EQ(gone->outcome.exit_code, 3);
+  EXPECT_NE(gone->outcome.output.find("got stop"), std::string::npos) << gone->outcome.output;
   EXPECT_EQ(gone->outcome.values, (Variables{{"result", "fine"}}));
   EXPECT_TRUE(has_link());
   runner->durable(1);
@@ -136,15 +137,35 @@ TEST_F(AgentTest, AMessageIsTypedAndItsEndIsTold) {
   EXPECT_EQ(late.output, "its session is not there any more\n");
 }
 
+TEST_F(AgentTest, WhatIsTypedIsTextAndNothingElse) {
+  ASSERT_EQ(outcome_of(begin(agent(listener, true), to)).ended, Ended::Done);
+  ASSERT_TRUE(becomes_true([&] { return said() == "Fix it.\n"; }, 20s));
+  EXPECT_EQ(play(Send{work, "m1", "a\x1B[201~\x03\x04\x7F\u009B31m b\xC3\xBC"}).exit_code, 0);
+  EXPECT_TRUE(becomes_true([&] { return said() == "Fix it.\na[201~31m b\xC3\xBC\n"; }, 20s));
+}
+
+TEST_F(AgentTest, TheHomeMayHaveAnyName) {
+  home_path = home.at("j\xC3\xBCrgen's $(own) #{pid} %H home");
+  restart();
+  const EffectId effect = begin(agent(listener, true), to);
+  const Outcome outcome = outcome_of(effect);
+  EXPECT_EQ(outcome.ended, Ended::Done) << outcome.error << outcome.output;
+  const std::string log =
+      home_path + "/logs/" + session() + "/agent." + to_text(effect) + ".log";
+  EXPECT_TRUE(becomes_true(
+      [&] { return read_whole(log).value_or("").find("got Fix it.") != std::string::npos; }, 20s));
+  play(Kill{work, Duration{100}});
+}
+
 TEST_F(AgentTest, ASessionIsEndedWithAllThatItStarted) {
   const EffectId effect = begin(
       agent("trap '' TERM HUP; setsid sleep 300 & echo ready; sleep 300; sleep 300", true), to);
   ASSERT_EQ(outcome_of(effect).ended, Ended::Done);
   ASSERT_TRUE(
-      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path()).size() >= 3; }));
+      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path())->size() >= 3; }));
   const EffectId kill = begin(Kill{work, Duration{200}}, to);
   EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
   EXPECT_TRUE(next<AgentGone>());
 }
 
@@ -196,7 +217,7 @@ TEST_F(AgentTest, AKilledServerIsTheEndOfItsSessions) {
   const std::optional<AgentGone> gone = next<AgentGone>();
   ASSERT_TRUE(gone);
   EXPECT_EQ(gone->outcome.error, "ended on request");
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(AgentTest, AFolderThatIsNotThereEndsASessionAtOnce) {

@@ -20,7 +20,10 @@ Descriptor make(const std::string& path) {
 
 BoundedLog::BoundedLog(std::string path, std::uint64_t limit)
     : path_(std::move(path)), head_limit_(limit / 2), tail_limit_(limit / 4) {
-  if (!path_.empty()) head_ = make(path_);
+  if (path_.empty()) return;
+  // Of one before us that was killed.
+  for (const char* end : {".tail", ".tail.1"}) unlink((path_ + end).c_str());
+  head_ = make(path_);
 }
 
 void BoundedLog::write(std::string_view bytes) {
@@ -40,7 +43,7 @@ void BoundedLog::append(std::string_view bytes) {
   const auto room = static_cast<std::size_t>(head_limit_ - head_bytes_);
   const std::string_view first = bytes.substr(0, std::min(room, bytes.size()));
   if (!first.empty()) {
-    if (put(head_, first)) head_bytes_ += first.size();
+    head_bytes_ += put(head_, first);
     bytes.remove_prefix(first.size());
   }
   while (!bytes.empty()) {
@@ -51,13 +54,13 @@ void BoundedLog::append(std::string_view bytes) {
       left_out_ += bytes.size();
       return;
     }
-    if (put(tail_, part)) tail_bytes_ += part.size();
+    tail_bytes_ += put(tail_, part);
     bytes.remove_prefix(part.size());
   }
 }
 
-// A file that ends in the middle of what was said still says most of it.
-bool BoundedLog::put(Descriptor& file, std::string_view bytes) {
+// How much of it. A file that ends in the middle of what was said still says most of it.
+std::size_t BoundedLog::put(Descriptor& file, std::string_view bytes) {
   std::size_t done = 0;
   while (file && done < bytes.size()) {
     const ssize_t size = ::write(file.get(), bytes.data() + done, bytes.size() - done);
@@ -66,7 +69,7 @@ bool BoundedLog::put(Descriptor& file, std::string_view bytes) {
     done += static_cast<std::size_t>(size);
   }
   left_out_ += bytes.size() - done;
-  return done == bytes.size();
+  return done;
 }
 
 void BoundedLog::turn_over() {
@@ -91,9 +94,13 @@ void BoundedLog::finish() {
     if (path_.empty() || access(path.c_str(), F_OK) != 0) continue;
     const Descriptor from(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, std::size_t{64} * 1024> block{};
-    for (ssize_t size = 0; from && (size = read(from.get(), block.data(), block.size())) > 0;) {
-      if (!put(head_, {block.data(), static_cast<std::size_t>(size)})) break;
+    bool is_whole = static_cast<bool>(from);
+    for (ssize_t size = 0;
+         is_whole && (size = read(from.get(), block.data(), block.size())) != 0;) {
+      const auto count = static_cast<std::size_t>(std::max<ssize_t>(size, 0));
+      is_whole = size > 0 && put(head_, {block.data(), count}) == count;
     }
+    if (!is_whole) break;  // there is no room: it stays where it is
     unlink(path.c_str());
   }
   head_.reset();

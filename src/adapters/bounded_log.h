@@ -13,7 +13,7 @@
 //
 //     NAME          the head; when it has ended, all of it:
 //                   head, "[reeve] ... 123456 bytes left out ...", tail
-//     NAME.tail     while it runs over: the newest
+//     NAME.tail     while it runs over, or if there was no room to put them together: the newest
 //     NAME.tail.1   and what came before that
 namespace reeve::adapters {
 
@@ -34,7 +34,7 @@ class BoundedLog {
 
  private:
   void append(std::string_view bytes);
-  bool put(Descriptor& file, std::string_view bytes);
+  std::size_t put(Descriptor& file, std::string_view bytes);
   void turn_over();
 
   std::string path_;

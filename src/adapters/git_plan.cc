@@ -19,6 +19,18 @@ set -u
 export LC_ALL=C.UTF-8 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true
 die() { echo "$*"; exit 1; }
 publish() { printf '%s=%s\n' "$1" "$2" >> "$REEVE_OUTPUT"; }
+# What git remembers of a worktree whose folder is gone is forgotten: of this one alone, for others
+# may only be out of reach, and their index and their HEAD with them. A lock is respected, unless
+# git was killed while it made the worktree.
+forget() {  # repository, path
+  local place
+  place=$(realpath -m -- "$2") || return 0
+  for each in "$1"/worktrees/*/; do
+    [[ $(cat "${each}gitdir" 2>/dev/null) == "$place/.git" ]] || continue
+    [[ $(cat "${each}locked" 2>/dev/null) == initializing ]] && rm -f -- "${each}locked"
+    git --git-dir="$1" worktree remove --force "$place"
+  done
+}
 )bash";
 
 constexpr std::string_view folder_text = R"bash(
@@ -43,7 +55,8 @@ if [[ -e $G_PATH && -n $(ls -A "$G_PATH" 2>/dev/null) ]]; then
   [[ $head == "refs/heads/$G_BRANCH" ]] || die "the worktree $G_PATH has ${head:-no branch}, not $G_BRANCH"
 else
   mkdir -p -- "${G_PATH%/*}"
-  git worktree prune
+  [[ -d $G_PATH && ! -L $G_PATH ]] && rmdir -- "$G_PATH"
+  [[ -e $G_PATH ]] || forget "$ours" "$G_PATH"
   if git show-ref --verify --quiet "refs/heads/$G_BRANCH"; then
     git worktree add --quiet "$G_PATH" "$G_BRANCH" || exit 1
   else
@@ -56,7 +69,14 @@ publish path "$G_PATH"
 )bash";
 
 constexpr std::string_view remove_text = R"bash(
-[[ -e $G_PATH ]] || { [[ -n $G_ROOT ]] && git -C "$G_ROOT" worktree prune 2>/dev/null; exit 0; }
+if [[ ! -e $G_PATH ]]; then
+  # A folder of ours that is gone stays gone; another may come back with its disk.
+  if [[ -n $G_ROOT ]] && [[ -n $G_FORCE || $G_PATH == "$G_OURS"/* ]]; then
+    repository=$(git -C "$G_ROOT" rev-parse --path-format=absolute --git-common-dir 2>/dev/null) &&
+      forget "$repository" "$G_PATH" 2>/dev/null
+  fi
+  exit 0
+fi
 path=$(realpath -- "$G_PATH") || die "$G_PATH cannot be looked at"
 top=$(git -C "$path" rev-parse --show-toplevel 2>/dev/null) || top=
 git_dir=$(git -C "$path" rev-parse --path-format=absolute --git-dir 2>/dev/null) || git_dir=
@@ -74,14 +94,20 @@ if [[ -z $G_FORCE ]]; then
 fi
 if [[ -n $is_worktree ]]; then
   repository=$(git -C "$path" rev-parse --path-format=absolute --git-common-dir)
+  all=(-c status.showUntrackedFiles=all)  # also for whoever does not want to see them
   if [[ -z $G_FORCE ]]; then
-    changed=$(git -C "$path" status --porcelain | head -n 3)
-    [[ -z $changed ]] || die "$G_PATH has changes that are not committed: ${changed//$'\n'/, }"
+    changed=$(git "${all[@]}" -C "$path" status --porcelain --ignore-submodules=none) ||
+      die "git cannot say whether $G_PATH has changes"
+    if [[ -n $changed ]]; then
+      changed=$(head -n 3 <<< "$changed")
+      die "$G_PATH has changes that are not committed: ${changed//$'\n'/, }"
+    fi
     branch=$(git -C "$path" symbolic-ref -q --short HEAD) || branch=
-    alone=$(git -C "$path" rev-list --count HEAD --not --remotes ${branch:+--exclude="$branch"} --branches)
+    alone=$(git -C "$path" rev-list --count HEAD --not --remotes ${branch:+--exclude="$branch"} --branches) ||
+      die "git cannot say whether the commits of $G_PATH are elsewhere"
     [[ $alone == 0 ]] || die "$G_PATH has $alone commits that are in no other branch and not pushed"
   fi
-  git --git-dir="$repository" worktree remove ${G_FORCE:+--force --force} "$path" || exit 1
+  git "${all[@]}" --git-dir="$repository" worktree remove ${G_FORCE:+--force --force} "$path" || exit 1
   exit 0
 fi
 [[ $path == "$(realpath -- "$G_OURS")"/* ]] ||
@@ -108,8 +134,14 @@ if ! git config user.email >/dev/null; then
   export GIT_AUTHOR_NAME=reeve GIT_AUTHOR_EMAIL=reeve@localhost
   export GIT_COMMITTER_NAME=reeve GIT_COMMITTER_EMAIL=reeve@localhost
 fi
-tidy() { git worktree remove --force --force "$G_TREE" 2>/dev/null; rm -rf -- "$G_TREE"; git worktree prune; }
-in_tree() { git -C "$G_TREE" "$@"; }
+tidy() {
+  git worktree remove --force --force "$G_TREE" 2>/dev/null
+  rm -rf -- "$G_TREE"
+  git worktree remove --force --force "$G_TREE" 2>/dev/null
+}
+# Nothing moves but the target, and nobody's changes are put aside, whatever the settings say.
+alone=(-c rebase.updateRefs=false -c rebase.autoStash=false -c merge.autoStash=false)
+in_tree() { git "${alone[@]}" -C "$G_TREE" "$@"; }
 conflict() {
   files=$(in_tree diff --name-only --diff-filter=U)
   in_tree "$1" --abort 2>/dev/null
@@ -161,7 +193,7 @@ done < <(git worktree list --porcelain)
 if [[ -n $here ]]; then
   [[ $(git rev-parse "refs/heads/$G_INTO") == "$target" ]] ||
     die "$G_INTO has moved meanwhile: nothing was changed"
-  git -C "$here" merge --quiet --ff-only "$new" ||
+  git "${alone[@]}" -C "$here" merge --quiet --ff-only "$new" ||
     die "$G_INTO is checked out in $here, where it cannot be moved: nothing was changed"
 else
   git update-ref -m "reeve: $G_STRATEGY of $G_BRANCH" "refs/heads/$G_INTO" "$new" "$target" ||
@@ -199,7 +231,7 @@ Plan plan_of(EffectId id,
     environment = found->origin->environment;
   }
   environment.insert(environment.end(), values.begin(), values.end());
-  spec.environment = environment_for(around, id, environment, {});
+  set_environment(spec, around, id, environment, {});
   spec.timeout = git_limit;
   spec.log = log_path(around, to_text(pipeline), label, id);
   return plan;

@@ -109,6 +109,37 @@ TEST_F(GitTest, WithoutABranchItIsAPlainFolder) {
   EXPECT_TRUE(std::filesystem::is_directory(root + "/build/here"));
 }
 
+TEST_F(GitTest, OneWhoseFolderIsGoneIsMadeAnew) {
+  const std::string path = workspace();
+  commit("new", "work\n", "work", path);
+  std::filesystem::remove_all(path);
+  EXPECT_EQ(workspace(), path);
+  EXPECT_EQ(git("log --format=%s -1", path), "work");
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  EXPECT_EQ(workspace(), path);
+  EXPECT_EQ(git("worktree list | wc -l"), "2");
+}
+
+// On a disk that is not there for a while, say.
+TEST_F(GitTest, TheWorktreesOfOthersAreTheirsAlsoWhileTheyAreAway) {
+  const std::string theirs = home.at("theirs");
+  git("worktree add -q --detach '" + theirs + "'");
+  commit("precious", "x", "precious", theirs);
+  std::filesystem::rename(theirs, home.at("away"));
+  const std::string path = workspace();
+  commit("new", "x\n", "work", path);
+  commit("other", "y\n", "meanwhile");
+  EXPECT_EQ(merge(MergeStrategy::Rebase).exit_code, 0);
+  EXPECT_EQ(play(WorktreeRemove{pipeline, home.at("nothing"), false}).exit_code, 0);
+  EXPECT_EQ(play(WorktreeRemove{pipeline, path, true}).exit_code, 0);
+  std::filesystem::remove_all(path);
+  EXPECT_EQ(play(WorktreeRemove{pipeline, path, false}).exit_code, 0);
+  EXPECT_EQ(play(WorktreeRemove{pipeline, theirs, false}).exit_code, 0);
+  std::filesystem::rename(home.at("away"), theirs);
+  EXPECT_EQ(git("log -1 --format=%s", theirs), "precious");
+}
+
 // ── Removal ──
 
 TEST_F(GitTest, AnUnusedWorktreeGoes) {
@@ -127,6 +158,24 @@ TEST_F(GitTest, ADirtyOneStaysUnlessForced) {
   EXPECT_EQ(outcome.output, path + " has changes that are not committed: ?? unsaved\n");
   EXPECT_EQ(play(WorktreeRemove{pipeline, path, true}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST_F(GitTest, ADirtyOneStaysAlsoForWhoDoesNotWantToSeeWhatIsNew) {
+  const std::string path = workspace();
+  git("config status.showUntrackedFiles no");
+  std::ofstream(path + "/unsaved") << "x";
+  const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_EQ(outcome.output, path + " has changes that are not committed: ?? unsaved\n");
+  EXPECT_TRUE(std::filesystem::exists(path + "/unsaved"));
+}
+
+TEST_F(GitTest, OneOfWhichGitCannotTellStays) {
+  const std::string path = workspace();
+  const std::string git_dir = git("rev-parse --path-format=absolute --git-dir", path);
+  std::ofstream(git_dir + "/index") << "nonsense";
+  EXPECT_EQ(play(WorktreeRemove{pipeline, path, false}).exit_code, 1);
+  EXPECT_TRUE(std::filesystem::exists(path + "/README"));
 }
 
 TEST_F(GitTest, OneWithCommitsThatAreNowhereElseStays) {
@@ -155,7 +204,7 @@ TEST_F(GitTest, OneThatAProcessWorksInStays) {
   shell_here.pipeline = {};
   const EffectId sleeper = begin(shell_here);
   ASSERT_TRUE(becomes_true([&] {
-    return !marked_with("REEVE_RUN=" + home.at("home/runs/" + to_text(sleeper))).empty();
+    return !marked_with("REEVE_RUN=" + home.at("home/runs/" + to_text(sleeper)))->empty();
   }));
   const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
   EXPECT_EQ(outcome.exit_code, 1);
@@ -216,6 +265,18 @@ TEST_F(GitTest, ARebasePutsTheWorkOnTop) {
   EXPECT_EQ(history("fix/4"), "work first");
   EXPECT_TRUE(std::filesystem::exists(root + "/new"));
   EXPECT_EQ(git("worktree list | wc -l"), "2");
+}
+
+TEST_F(GitTest, ARebaseMovesNoOtherBranchWhateverTheSettingsSay) {
+  git("config rebase.updateRefs true");
+  const std::string path = workspace();
+  commit("new", "x\n", "work", path);
+  git("branch stacked fix/4");
+  commit("more", "x\n", "more", path);
+  commit("other", "y\n", "meanwhile");
+  EXPECT_EQ(merge(MergeStrategy::Rebase).exit_code, 0);
+  EXPECT_EQ(history("stacked"), "work first");
+  EXPECT_EQ(history(), "more work meanwhile first");
 }
 
 TEST_F(GitTest, ASquashIsOneCommitAndAMergeIsAMerge) {

@@ -4,6 +4,7 @@
 #include "adapters/hold_child.h"
 #include "adapters/nursery.h"
 #include "adapters/process.h"
+#include "adapters/redactor.h"
 #include "adapters/run_directory.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include <string>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,14 +31,17 @@ using Millis = std::chrono::milliseconds;
 // What a program leaves running has this long to come to an end by itself.
 constexpr Millis linger = 5s;
 constexpr Millis look_again = 50ms;
+constexpr Millis stuck_after = 30s;
+// How long room is waited for before an end is told without what was said.
+constexpr Millis room_within = 5s;
 constexpr std::uint64_t stdout_limit = std::uint64_t{4} << 20U;
 constexpr std::size_t output_file_limit = std::size_t{4} << 20U;
 
-// The boot clock: a limit counts the time that the machine slept, as all of Reeve's do.
-Millis now() {
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  return Millis(time.tv_sec * 1000 + time.tv_nsec / 1'000'000);
+Millis now() { return since_boot(); }
+
+void pause_for(Millis time) {
+  const timespec pause{time.count() / 1000, (time.count() % 1000) * 1'000'000};
+  nanosleep(&pause, nullptr);
 }
 
 class Holding {
@@ -45,6 +50,8 @@ class Holding {
       : folder_(std::move(folder)),
         spec_(std::move(spec)),
         log_(spec_.in_pane ? std::string() : spec_.log, spec_.log_bytes),
+        out_words_(spec_.secrets),
+        err_words_(spec_.secrets),
         stdout_(spec_.only_stdout ? folder_.file("stdout") : "", 2 * stdout_limit) {}
 
   int run();
@@ -57,15 +64,21 @@ class Holding {
   void wait();
   void hear_signals();
   bool drain(Descriptor& pipe, bool is_stdout);
+  void say(std::string_view words, bool is_stdout);
   void reap();
   void begin_ending(Duration grace);
+  void say_who_is_stuck();
   void signal_all(int number) const;
+  void wait_for_log() const;
   void collect();
   void write_exit();
+  void shorten_log() const;
 
   RunDirectory folder_;
   RunSpec spec_;
   BoundedLog log_;
+  Redactor out_words_;
+  Redactor err_words_;
   BoundedLog stdout_;
   Descriptor signals_;
   Descriptor out_;
@@ -76,6 +89,8 @@ class Holding {
   Stage stage_ = Stage::Running;
   Millis timeout_at_ = Millis::max();
   Millis next_ = Millis::max();  // of the stage
+  Millis killing_since_{0};
+  bool told_stuck_ = false;
   Outcome outcome_;
 };
 
@@ -87,6 +102,7 @@ int Holding::run() {
   sigprocmask(SIG_BLOCK, &ours, nullptr);
   sigdelset(&ours, SIGTTOU);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // a limit of the user's: what is too much is an error
   signals_ = Descriptor(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   prctl(PR_SET_CHILD_SUBREAPER, 1);
 
@@ -98,6 +114,8 @@ int Holding::run() {
     while (!main_ended_ || !(alone_ || spec_.leaves_others)) turn();
     drain(out_, true);
     drain(err_, false);
+    say(out_words_.rest(), true);
+    say(err_words_.rest(), false);
     collect();
   }
   log_.finish();
@@ -152,10 +170,24 @@ void Holding::turn() {
     case Stage::Ending:
     case Stage::Killing:
       // Again and again: whoever is killed may have started another just before.
+      if (stage_ != Stage::Killing) killing_since_ = time;
       stage_ = Stage::Killing;
       signal_all(SIGKILL);
-      next_ = time + look_again;
+      next_ = time + std::clamp<Millis>((time - killing_since_) / 8, look_again, 1s);
+      if (time >= killing_since_ + stuck_after) say_who_is_stuck();
       break;
+  }
+}
+
+// Of another user, or in the middle of a call that does not end.
+void Holding::say_who_is_stuck() {
+  if (std::exchange(told_stuck_, true)) return;
+  const Result<std::vector<ProcessStatus>> all = descendants_of(getpid());
+  if (!all) return;
+  for (const ProcessStatus& status : *all) {
+    if (!status.is_zombie) {
+      log_.remark("process " + std::to_string(status.pid) + " cannot be ended, and is waited for");
+    }
   }
 }
 
@@ -191,11 +223,15 @@ bool Holding::drain(Descriptor& pipe, bool is_stdout) {
       pipe.reset();
       return false;
     }
-    const std::string_view said{block.data(), static_cast<std::size_t>(size)};
-    log_.write(said);
-    if (is_stdout && spec_.only_stdout) stdout_.write(said);
+    Redactor& words = is_stdout ? out_words_ : err_words_;
+    say(words.pass({block.data(), static_cast<std::size_t>(size)}), is_stdout);
   }
   return false;
+}
+
+void Holding::say(std::string_view words, bool is_stdout) {
+  log_.write(words);
+  if (is_stdout && spec_.only_stdout) stdout_.write(words);
 }
 
 void Holding::reap() {
@@ -209,7 +245,10 @@ void Holding::reap() {
   }
   alone_ = pid < 0 && errno == ECHILD;
   // A daemon that was started from in here is nobody's.
-  if (main_ended_ && !alone_) alone_ = descendants_of(getpid()).empty();
+  if (main_ended_ && !alone_) {
+    const Result<std::vector<ProcessStatus>> left = descendants_of(getpid());
+    alone_ = left && left->empty();
+  }
 }
 
 void Holding::begin_ending(Duration grace) {
@@ -219,15 +258,37 @@ void Holding::begin_ending(Duration grace) {
   signal_all(SIGCONT);  // who is stopped cannot listen
 }
 
+// What may stay has a session of its own.
 void Holding::signal_all(int number) const {
-  for (const ProcessStatus& status : descendants_of(getpid())) {
+  const pid_t session = getsid(0);
+  const Result<std::vector<ProcessStatus>> all = descendants_of(getpid());
+  if (!all) {  // those that are surely its own
+    if (main_ > 0 && !main_ended_) kill(-main_, number);
+    return;
+  }
+  for (const ProcessStatus& status : *all) {
+    if (spec_.leaves_others && status.session != session) continue;
     if (!status.is_zombie) send_signal(status.pid, status.start_time, number);
+  }
+}
+
+// What it said last is still on its way through the terminal and the server to the log.
+void Holding::wait_for_log() const {
+  const Millis end = now() + 2s;
+  Millis quiet_at = now() + 200ms;
+  for (off_t size = -1; now() < end && now() < quiet_at;) {
+    struct stat about{};
+    if (stat(spec_.log.c_str(), &about) == 0 && std::exchange(size, about.st_size) != about.st_size) {
+      quiet_at = now() + 200ms;
+    }
+    pause_for(20ms);
   }
 }
 
 void Holding::collect() {
   if (outcome_.timed_out || !outcome_.error.empty()) outcome_.ended = Ended::Failed;
   if (spec_.in_pane) {
+    wait_for_log();
     outcome_.output = clean_text(without_escapes(tail_of_file(spec_.log, 2 * output_kept)));
   } else {
     outcome_.output = clean_text((spec_.only_stdout ? stdout_ : log_).recent());
@@ -239,6 +300,11 @@ void Holding::collect() {
   if (published.size() > output_file_limit) {
     values = fail(Error::Code::BadRequest, "it wrote more than 4 MiB to $REEVE_OUTPUT");
   }
+  if (out_words_.has_secrets()) {
+    outcome_.output = out_words_.whole(outcome_.output);
+    outcome_.error = out_words_.whole(outcome_.error);
+    for (auto& [key, value] : values ? *values : outcome_.values) value = out_words_.whole(value);
+  }
   if (values) {
     outcome_.values = *std::move(values);
   } else if (outcome_.ended == Ended::Done) {
@@ -247,29 +313,48 @@ void Holding::collect() {
   }
 }
 
-// How it ended is worth more than what it said; and with a full disk it is told when there is room:
-// until then the lock says that the run is not over.
+// How it ended is worth more than what it said, after a while; and with a full disk it is told when
+// there is room: until then the lock says that the run is not over.
 void Holding::write_exit() {
-  if (folder_.write_exit(outcome_, spec_.synced)) return;
-  outcome_.output.clear();
-  while (!folder_.write_exit(outcome_, spec_.synced)) {
-    if (!spec_.log.empty() && truncate(spec_.log.c_str(), output_kept) != 0) spec_.log.clear();
-    timespec pause{0, 200'000'000};
-    nanosleep(&pause, nullptr);
+  for (const Millis began = now();;) {
+    const Result<void> written = folder_.write_exit(outcome_, spec_.synced);
+    if (written) return;
+    const bool is_full = written.error().code == Error::Code::Full;
+    if (is_full) shorten_log();
+    if (is_full && now() >= began + room_within && !std::exchange(outcome_.output, {}).empty() &&
+        spec_.only_stdout && outcome_.ended == Ended::Done) {
+      // What it said is what it was for.
+      outcome_.ended = Ended::Failed;
+      outcome_.error = "the disk was full, and what it said is lost";
+    }
+    pause_for(200ms);
     if (access(folder_.path().c_str(), F_OK) != 0) return;  // nobody wants to know any more
   }
 }
 
-int keep_log(std::string_view path) {
+void Holding::shorten_log() const {
+  struct stat about{};
+  const auto most = static_cast<off_t>(output_kept);
+  if (spec_.log.empty() || stat(spec_.log.c_str(), &about) != 0 || about.st_size <= most) return;
+  [[maybe_unused]] const int ignored = truncate(spec_.log.c_str(), most);
+}
+
+int keep_log(std::string_view path, std::string_view folder) {
   BoundedLog log{std::string(path), log_limit};
+  Redactor words;
+  if (!folder.empty()) {
+    const Result<RunSpec> spec = RunDirectory{std::string(folder)}.read_spec();
+    if (spec) words = Redactor(spec->secrets);
+  }
   std::array<char, std::size_t{64} * 1024> block;
   std::signal(SIGHUP, SIG_IGN);
   while (true) {
     const ssize_t size = read(STDIN_FILENO, block.data(), block.size());
     if (size < 0 && errno == EINTR) continue;
     if (size <= 0) break;
-    log.write({block.data(), static_cast<std::size_t>(size)});
+    log.write(words.pass({block.data(), static_cast<std::size_t>(size)}));
   }
+  log.write(words.rest());
   log.finish();
   return 0;
 }
@@ -277,7 +362,8 @@ int keep_log(std::string_view path) {
 }  // namespace
 
 int hold(std::span<const std::string_view> words) {
-  if (words.size() == 2 && words[0] == "--log") return keep_log(words[1]);
+  if (words.size() == 2 && words[0] == "--log") return keep_log(words[1], {});
+  if (words.size() == 3 && words[0] == "--log") return keep_log(words[1], words[2]);
   if (words.size() == 1 && words[0] == "--nursery") return serve_nursery(3);
   if (words.size() != 1 || words[0].empty() || words[0][0] != '/') return 2;
   close_range(3, ~0U, 0);

@@ -6,7 +6,9 @@
 // `reeve hold`: the custody of one program. People do not call it.
 //
 //     reeve hold DIR          does what DIR/spec says (adapters/run_directory.h)
-//     reeve hold --log FILE   keeps what comes on stdin in FILE, bounded (adapters/bounded_log.h)
+//     reeve hold --log FILE [DIR]
+//                             keeps what comes on stdin in FILE, bounded (adapters/bounded_log.h),
+//                             without the secrets of DIR/spec
 //     reeve hold --nursery    starts others for the daemon (adapters/nursery.h)
 //
 // It leads a session of its own and needs nobody: the daemon can be killed, upgraded and started

@@ -5,6 +5,8 @@
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
@@ -95,11 +97,21 @@ void reset_signals() {
   sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
+// The soft limit: whoever needs more may raise it again.
+void limit_descriptors(std::uint64_t most) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= most) return;
+  limit.rlim_cur = most;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 [[noreturn]] void become(
     const RunDirectory& folder, const RunSpec& spec, int out, int err, int trouble) {
   setpgid(0, 0);
   if (spec.in_pane) tcsetpgrp(STDIN_FILENO, getpid());
   reset_signals();
+  umask(spec.mask);
+  if (spec.descriptors > 0) limit_descriptors(spec.descriptors);
   if (!spec.in_pane) {
     const std::string input = spec.has_stdin ? folder.file("stdin") : "/dev/null";
     const int in = open(input.c_str(), O_RDONLY | O_CLOEXEC);

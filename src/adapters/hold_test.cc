@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,10 +36,13 @@ TEST(RunFiles, ASpecIsReadAsItWasWritten) {
   spec.strict = true;
   spec.directory = "/a folder";
   spec.environment = {{"A", "b=c\nd"}, {"EMPTY", ""}};
+  spec.secrets = {"one", "two\n"};
   spec.timeout = Duration{1234};
   spec.grace = Duration{7};
   spec.log = "/log";
   spec.log_bytes = 99;
+  spec.mask = 0027;
+  spec.descriptors = 1024;
   spec.has_stdin = spec.only_stdout = spec.in_pane = spec.leaves_others = true;
   spec.synced = false;
   EXPECT_EQ(*parse_spec(to_text(spec)), spec);
@@ -144,6 +149,22 @@ TEST_F(HoldTest, NoDescriptorIsInherited) {
   EXPECT_EQ(outcome.output, "0 1 2 3 ");  // 3 is the folder that ls reads
 }
 
+TEST_F(HoldTest, TheMaskAndTheLimitAreThoseOfWhoeverItRunsFor) {
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  rlimit raised = before;
+  raised.rlim_cur = raised.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &raised);
+  const mode_t mask = umask(077);
+  RunSpec spec = home.spec("umask; ulimit -Sn; touch made; stat -c %a made");
+  spec.mask = 0027;
+  spec.descriptors = 222;
+  const Outcome outcome = held(home, spec);
+  umask(mask);
+  setrlimit(RLIMIT_NOFILE, &before);
+  EXPECT_EQ(outcome.output, "0027\n222\n640\n");
+}
+
 TEST_F(HoldTest, ThereIsNothingToReadUnlessThereIsAFile) {
   EXPECT_EQ(play("cat; echo end").output, "end\n");
   RunSpec spec = home.spec("cat");
@@ -191,7 +212,7 @@ TEST_F(HoldTest, ATimeoutEndsTheWholeTree) {
   EXPECT_LT(Clock::now() - began, 4s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.ended, Ended::Failed);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
@@ -205,7 +226,7 @@ TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
   EXPECT_LT(Clock::now() - began, 4s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.signal, SIGKILL);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, ATermWithANumberBringsTheGrace) {
@@ -248,7 +269,7 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
   EXPECT_LT(Clock::now() - began, 9s);
   EXPECT_EQ(outcome.ended, Ended::Done);
   EXPECT_EQ(outcome.exit_code, 0);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
   EXPECT_NE(home.read("log").find("[reeve] something that it left running"), std::string::npos);
 }
 
@@ -258,7 +279,7 @@ TEST_F(HoldTest, OrItMayStayIfThatIsWhatItWasFor) {
   const auto began = Clock::now();
   EXPECT_EQ(held(home, spec).exit_code, 0);
   EXPECT_LT(Clock::now() - began, 3s);
-  EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path()).size(), 1U);
+  EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path())->size(), 1U);
 }
 
 TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
@@ -270,7 +291,8 @@ TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
   EXPECT_LT(Clock::now() - began, 3s);
   EXPECT_EQ(outcome.exit_code, 3);
   bool is_there = false;
-  for (const ProcessStatus& status : all_processes()) {
+  const std::vector<ProcessStatus> all = all_processes().value();
+  for (const ProcessStatus& status : all) {
     if (!is_daemon(status.pid) || status.user != geteuid()) continue;
     const std::string path = "/proc/" + std::to_string(status.pid) + "/cwd";
     std::error_code ignored;
@@ -318,7 +340,7 @@ TEST_F(HoldTest, AKilledHoldLeavesARunOfWhichNobodyKnows) {
   kill(pid, SIGKILL);
   wait_for(pid);
   EXPECT_TRUE(std::holds_alternative<RunDirectory::Lost>(run.look()));
-  EXPECT_FALSE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_FALSE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(HoldTest, ItOutlivesWhoeverStartedIt) {

@@ -24,7 +24,10 @@ TEST(LogKeeper, TheOldestGoButNotThoseThatAreNotOver) {
   }
   home.write("logs/hook.log", block);
   LogKeeper keeper(
-      home.at("logs"), 250'000, [](std::string_view name) { return name == "pipe-a"; });
+      home.at("logs"),
+      {.bytes = 250'000},
+      [](std::string_view name) { return name == "pipe-a"; },
+      [](const std::string& path) { RunDirectory(path).remove(); });
   keeper.begin();
   while (keeper.is_busy()) keeper.step();
   EXPECT_TRUE(std::filesystem::exists(home.at("logs/pipe-a")));
@@ -35,6 +38,28 @@ TEST(LogKeeper, TheOldestGoButNotThoseThatAreNotOver) {
   keeper.begin();
   while (keeper.is_busy()) keeper.step();
   EXPECT_TRUE(std::filesystem::exists(home.at("logs/pipe-d")));
+}
+
+TEST(LogKeeper, ThoseOfWhoSaidNothingGoAsWell) {
+  for (const LogKeeper::Limits limits :
+       {LogKeeper::Limits{.bytes = 5 * 8192}, {.bytes = 1 << 30, .folders = 5}}) {
+    const Home home;
+    for (int i = 0; i < 10; ++i) {
+      home.write("logs/pipe-" + std::to_string(i) + "/work#1.1-0.log", "");
+    }
+    LogKeeper keeper(
+        home.at("logs"),
+        limits,
+        [](std::string_view) { return false; },
+        [](const std::string& path) { RunDirectory(path).remove(); });
+    keeper.begin();
+    while (keeper.is_busy()) keeper.step();
+    int left = 0;
+    for ([[maybe_unused]] const auto& each : std::filesystem::directory_iterator(home.at("logs"))) {
+      ++left;
+    }
+    EXPECT_EQ(left, 5);
+  }
 }
 
 }  // namespace

@@ -53,6 +53,16 @@ std::string file_name(std::string_view label) {
   return name;
 }
 
+// `merge#2 checkpoint`. (An approach called `x checkpoint` is `merge#2 x checkpoint`.)
+bool is_checkpoint(std::string_view label) {
+  constexpr std::string_view end = " checkpoint";
+  if (!label.ends_with(end)) return false;
+  label.remove_suffix(end.size());
+  const std::size_t mark = label.rfind('#');
+  return mark != std::string_view::npos && mark + 1 < label.size() &&
+         label.find_first_not_of("0123456789", mark + 1) == std::string_view::npos;
+}
+
 Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundings& around) {
   if (std::string why = refusal_of(shell.variables); !why.empty()) {
     return fail(Error::Code::BadRequest, std::move(why));
@@ -65,13 +75,15 @@ Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundin
   spec.timeout = shell.timeout;
   const bool is_hook = std::holds_alternative<ToNobody>(start.effect.to);
   if (is_hook && !spec.timeout) spec.timeout = hook_limit;
-  spec.environment = environment_for(around, start.id, shell.environment, shell.variables);
+  set_environment(spec, around, start.id, shell.environment, shell.variables);
   const std::string label = shell.label.empty() ? "shell" : shell.label;
   spec.log =
       log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);
   // {checkpoint} of a strategy is what its command said on stdout.
-  spec.only_stdout = label.ends_with(" checkpoint") && label.find('#') != std::string::npos;
-  spec.synced = !label.starts_with("guard ");  // a guard is asked again
+  spec.only_stdout = is_checkpoint(label);
+  // A guard is asked again. A phase may be called anything, but has the number of its attempt.
+  const bool is_guard = label.starts_with("guard ") && label.find('#') == std::string::npos;
+  spec.synced = !is_guard;
   return plan;
 }
 
@@ -98,7 +110,7 @@ Result<Plan> plan_notify(EffectId id, const Notify& notify, const Surroundings& 
     }
   }
   spec.text = notify.command.empty() ? std::string(desktop_text) : notify.command;
-  spec.environment = environment_for(around, id, environment, {});
+  set_environment(spec, around, id, environment, {});
   spec.has_stdin = true;
   spec.timeout = notify_limit;
   spec.log = log_path(around, "", "notify", id);
@@ -120,7 +132,7 @@ Result<Plan> plan_queue(EffectId id,
     environment.emplace_back("REEVE_PROJECT", project->name);
   }
   environment.emplace_back("REEVE_QUEUE", queue.name);
-  spec.environment = environment_for(around, id, environment, variables);
+  set_environment(spec, around, id, environment, variables);
   spec.timeout = poll_limit;
   spec.only_stdout = true;
   spec.log = log_path(around, "", "queue " + queue.name, id);
@@ -175,18 +187,26 @@ std::string log_path(const Surroundings& around,
   return path + ".log";
 }
 
-Variables environment_for(const Surroundings& around,
-                          EffectId id,
-                          const Variables& environment,
-                          const Variables& variables) {
-  Variables result;
+void set_environment(RunSpec& spec,
+                     const Surroundings& around,
+                     EffectId id,
+                     const Variables& environment,
+                     const Variables& variables) {
+  Variables& result = spec.environment;
   if (value_of(environment, "PATH").empty()) {
     for (const auto& [name, value] : around.environment) {
       if (is_allowed(name)) set(result, name, value);
     }
   }
-  for (const auto& [name, value] : environment) set(result, name, value);
-  add_secrets(result);
+  for (const auto& [name, value] : environment) {
+    if (name != secrets_variable) {
+      set(result, name, value);
+      continue;
+    }
+    Passed passed = read_secrets(value);
+    for (const auto& [key, text] : passed.variables) set(result, key, text);
+    spec.secrets = std::move(passed.secrets);
+  }
   // Steps say `reeve done`: they find the one that runs them if they know no other.
   std::string path = value_of(result, "PATH");
   if (path.empty()) path = "/usr/local/bin:/usr/bin:/bin";
@@ -202,7 +222,6 @@ Variables environment_for(const Surroundings& around,
   for (auto at = variables.rbegin(); at != variables.rend(); ++at) {
     set(result, runbook::variable_name(at->first), at->second);
   }
-  return result;
 }
 
 Result<Plan> plan_for(const Start& start, const Surroundings& around) {

@@ -7,6 +7,7 @@
 #include "core/state.h"
 #include "core/turn.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -27,10 +28,19 @@
 // the one with the larger numbers is the later.
 namespace reeve::adapters {
 
+// What runs have from whoever started the daemon, whatever the daemon itself has made of it.
+struct Inherited {
+  std::uint32_t mask = 022;       // of new files
+  std::uint64_t descriptors = 0;  // how many, at most; 0: as many as there may be
+
+  bool operator==(const Inherited&) const = default;
+};
+
 // What a plan needs to know of the daemon it is for.
 struct Surroundings {
   std::string home;
   std::string socket;
+  Inherited for_runs = {};
   std::string program;    // reeve itself, by a path that others can use
   Variables environment;  // the daemon's own, all of it
   std::function<const State&()> state;
@@ -56,11 +66,14 @@ std::string log_path(const Surroundings& around,
 
 // The whole environment of a run: of the caller what the allow-list names (or of the daemon, if
 // nothing came from a caller), then `environment`, then ours, then the values of placeholders. Of
-// two in `environment` with one name the later counts, of two in `variables` the first.
-Variables environment_for(const Surroundings& around,
-                          EffectId id,
-                          const Variables& environment,
-                          const Variables& variables);
+// two in `environment` with one name the later counts, of two in `variables` the first. What a
+// runbook lets through (adapters/secrets.h) stands where its file is named, and what of that is
+// secret is in `spec.secrets`.
+void set_environment(RunSpec& spec,
+                     const Surroundings& around,
+                     EffectId id,
+                     const Variables& environment,
+                     const Variables& variables);
 
 // Why one of these values cannot travel, by its name; empty: all can.
 std::string refusal_of(const Variables& variables);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <set>
@@ -16,15 +18,62 @@
 namespace reeve::adapters {
 namespace {
 
-std::string read_file(const std::string& path, std::uint32_t* owner = nullptr) {
+// An error number, or 0.
+int read_file(const std::string& path, std::string& text, std::uint32_t* owner = nullptr) {
+  text.clear();
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return {};
+  if (!file) return errno;
   struct stat about{};
   if (owner && fstat(file.get(), &about) == 0) *owner = about.st_uid;
-  std::string text(4096, '\0');
-  const ssize_t size = read(file.get(), text.data(), text.size());
-  text.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
-  return text;
+  std::array<char, 4096> block{};
+  while (true) {
+    const ssize_t size = read(file.get(), block.data(), block.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size < 0) return errno;
+    if (size == 0) return 0;
+    text.append(block.data(), static_cast<std::size_t>(size));
+  }
+}
+
+bool is_gone(int number) { return number == ENOENT || number == ESRCH; }
+// A look at all of them leaves out what is hidden; but without means it is none.
+bool lacks_means(int number) { return number == EMFILE || number == ENFILE || number == ENOMEM; }
+
+Error cannot_tell(int number) {
+  return {Error::Code::Io, "cannot look at processes: error " + std::to_string(number)};
+}
+
+std::string path_of(std::int64_t pid, std::string_view file) {
+  return "/proc/" + std::to_string(pid) + "/" + std::string(file);
+}
+
+std::string words_of(std::int64_t pid) {
+  std::string words;
+  read_file(path_of(pid, "cmdline"), words);
+  return words;
+}
+
+// An error number, or 0.
+int read_status(std::int64_t pid, std::optional<ProcessStatus>& status) {
+  std::uint32_t owner = 0;
+  std::string text;
+  const int number = read_file(path_of(pid, "stat"), text, &owner);
+  if (number != 0) return number;
+  status = parse_stat(text);
+  if (status) status->user = owner;
+  return 0;
+}
+
+// The variables of a process of this user's, each with a NUL behind it.
+int read_environment(std::int64_t pid, std::string& text) {
+  return read_file(path_of(pid, "environ"), text);
+}
+
+// Whether the first word ends so, and what is behind it begins so.
+bool says(std::string_view words, std::string_view name, std::string_view rest) {
+  const std::size_t end = words.find('\0');
+  return end != std::string_view::npos && words.substr(0, end).ends_with(name) &&
+         words.substr(end).starts_with(rest);
 }
 
 template <class Number>
@@ -38,7 +87,8 @@ std::optional<Number> number_in(std::string_view text) {
 }  // namespace
 
 std::string boot_id() {
-  std::string text = read_file("/proc/sys/kernel/random/boot_id");
+  std::string text;
+  read_file("/proc/sys/kernel/random/boot_id", text);
   while (!text.empty() && text.back() == '\n') text.pop_back();
   return text;
 }
@@ -73,47 +123,66 @@ std::optional<ProcessStatus> parse_stat(std::string_view text) {
   return status;
 }
 
-std::optional<ProcessStatus> status_of(std::int64_t pid) {
-  std::uint32_t owner = 0;
-  const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat", &owner);
-  std::optional<ProcessStatus> status = parse_stat(text);
-  if (status) status->user = owner;
+Result<std::optional<ProcessStatus>> look_up(std::int64_t pid) {
+  std::optional<ProcessStatus> status;
+  const int number = read_status(pid, status);
+  if (number != 0 && !is_gone(number)) return fail(cannot_tell(number));
   return status;
 }
 
-std::vector<ProcessStatus> all_processes() {
-  std::vector<ProcessStatus> all;
+std::optional<ProcessStatus> status_of(std::int64_t pid) {
+  return look_up(pid).value_or(std::nullopt);
+}
+
+Result<std::vector<ProcessStatus>> all_processes() {
   DIR* const directory = opendir("/proc");
-  if (!directory) return all;
+  if (!directory) return fail(cannot_tell(errno));
+  std::vector<ProcessStatus> all;
+  int trouble = 0;
   // The stream is this call's own.
   while (const dirent* entry = readdir(directory)) {  // NOLINT(concurrency-mt-unsafe)
     const std::string_view name = entry->d_name;
     if (name.find_first_not_of("0123456789") != std::string_view::npos) continue;
     const std::optional<std::int64_t> pid = number_in<std::int64_t>(name);
     if (!pid) continue;
-    if (const std::optional<ProcessStatus> status = status_of(*pid)) all.push_back(*status);
+    std::optional<ProcessStatus> status;
+    const int number = read_status(*pid, status);
+    if (lacks_means(number)) trouble = number;
+    if (status) all.push_back(*status);
   }
   closedir(directory);
+  if (trouble != 0) return fail(cannot_tell(trouble));
   return all;
 }
 
 bool is_daemon(std::int64_t pid) {
-  const std::string words = read_file("/proc/" + std::to_string(pid) + "/cmdline");
-  const std::size_t name = words.find('\0');
   constexpr std::string_view rest("\0daemon\0run\0", 12);
-  return name != std::string::npos && std::string_view(words).substr(0, name).ends_with("reeve") &&
-         std::string_view(words).substr(name).starts_with(rest);
+  return says(words_of(pid), "reeve", rest);
 }
 
-std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
-  const std::vector<ProcessStatus> all = all_processes();
+bool is_of_reeve(const ProcessStatus& status) {
+  const std::string words = words_of(status.pid);
+  constexpr std::string_view daemon("\0daemon\0run\0", 12);
+  constexpr std::string_view hold("\0hold\0", 6);
+  if (says(words, "reeve", daemon) || says(words, "reeve", hold)) return true;
+  // A client has the mark too, but is part of whoever calls it: only a server leads a session.
+  if (status.session != status.pid || !says(words, "tmux", std::string_view("\0", 1))) return false;
+  std::string environment;
+  read_environment(status.pid, environment);
+  const std::string wanted = '\0' + std::string(server_mark) + '\0';
+  return ('\0' + environment).find(wanted) != std::string::npos;
+}
+
+Result<std::vector<ProcessStatus>> descendants_of(std::int64_t pid) {
+  const Result<std::vector<ProcessStatus>> all = all_processes();
+  if (!all) return all;
   std::set<std::int64_t> tree{pid};
   std::vector<ProcessStatus> found;
   for (bool grown = true; grown;) {
     grown = false;
-    for (const ProcessStatus& status : all) {
+    for (const ProcessStatus& status : *all) {
       if (tree.contains(status.pid) || !tree.contains(status.parent)) continue;
-      if (is_daemon(status.pid)) continue;
+      if (is_of_reeve(status)) continue;
       tree.insert(status.pid);
       found.push_back(status);
       grown = true;
@@ -122,22 +191,34 @@ std::vector<ProcessStatus> descendants_of(std::int64_t pid) {
   return found;
 }
 
-std::vector<ProcessStatus> marked_with(const std::string& variable) {
-  const std::string wanted = '\0' + variable + '\0';
-  std::vector<ProcessStatus> found;
-  for (const ProcessStatus& status : all_processes()) {
+Result<Marked> marked_by(const std::string& name) {
+  const Result<std::vector<ProcessStatus>> all = all_processes();
+  if (!all) return fail(all.error());
+  const std::string begin = name + "=";
+  Marked found;
+  std::string text;
+  for (const ProcessStatus& status : *all) {
     if (status.user != geteuid() || status.is_zombie) continue;
-    const std::string path = "/proc/" + std::to_string(status.pid) + "/environ";
-    const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    std::string text(1, '\0');
-    std::array<char, 4096> block{};
-    for (ssize_t size = 0; file && (size = read(file.get(), block.data(), block.size())) > 0;) {
-      text.append(block.data(), static_cast<std::size_t>(size));
+    const int number = read_environment(status.pid, text);
+    if (lacks_means(number)) return fail(cannot_tell(number));
+    for (std::string_view rest = text; !rest.empty();) {
+      const std::string_view entry = rest.substr(0, rest.find('\0'));
+      rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+      if (!entry.starts_with(begin)) continue;
+      if (!is_daemon(status.pid)) {
+        found[std::string(entry.substr(begin.size()))].push_back(status);
+      }
+      break;
     }
-    const bool is_marked = text.find(wanted) != std::string::npos;
-    if (is_marked && !is_daemon(status.pid)) found.push_back(status);
   }
   return found;
+}
+
+Result<std::vector<ProcessStatus>> marked_with(const std::string& variable) {
+  const std::size_t equals = variable.find('=');
+  Result<Marked> marked = marked_by(variable.substr(0, equals));
+  if (!marked) return fail(marked.error());
+  return std::move((*marked)[variable.substr(equals + 1)]);
 }
 
 int pidfd_open(std::int64_t pid) {
@@ -174,19 +255,38 @@ std::optional<Process> own_process(std::int64_t pid, bool group, const std::stri
 
 // A group is told by its number, which the kernel does not give to another process while one of it
 // is left; so a member that started before the leader did is not one of it.
-bool is_alive(const Process& process, const std::string& boot) {
-  if (process.boot_id != boot) return false;
+Life life_of(const Process& process, const std::string& boot) {
+  if (process.boot_id != boot) return Life::Gone;
+  const Result<std::optional<ProcessStatus>> seen = look_up(process.pid);
+  if (!seen) return Life::CannotTell;
+  const std::optional<ProcessStatus>& itself = *seen;
   if (!process.group) {
-    const std::optional<ProcessStatus> status = status_of(process.pid);
-    return status && !status->is_zombie && status->start_time == process.start_time;
+    const bool is_it = itself && !itself->is_zombie && itself->start_time == process.start_time;
+    return is_it ? Life::There : Life::Gone;
   }
-  const std::optional<ProcessStatus> leader = status_of(process.pid);
-  if (leader && leader->start_time != process.start_time) return false;
-  const std::vector<ProcessStatus> all = all_processes();
-  return std::ranges::any_of(all, [&](const ProcessStatus& status) {
+  if (itself && itself->start_time != process.start_time) return Life::Gone;
+  const Result<std::vector<ProcessStatus>> all = all_processes();
+  if (!all) return Life::CannotTell;
+  const bool is_any = std::ranges::any_of(*all, [&](const ProcessStatus& status) {
     return status.group == process.pid && !status.is_zombie &&
            status.start_time >= process.start_time;
   });
+  return is_any ? Life::There : Life::Gone;
+}
+
+bool is_alive(const Process& process, const std::string& boot) {
+  return life_of(process, boot) != Life::Gone;
+}
+
+Duration since_boot() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return Duration{time.tv_sec * 1000 + time.tv_nsec / 1'000'000};
+}
+
+Duration began_at(const Process& process) {
+  const auto a_second = static_cast<std::uint64_t>(std::max(sysconf(_SC_CLK_TCK), 1L));
+  return Duration{static_cast<std::int64_t>(process.start_time * 1000 / a_second)};
 }
 
 }  // namespace reeve::adapters

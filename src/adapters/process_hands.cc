@@ -69,7 +69,7 @@ void ProcessHands::watch(const Process& process) {
     watched.pidfd = Descriptor(pidfd_open(process.pid));
     Process leader = process;
     leader.group = false;
-    if (watched.pidfd && is_alive(leader, boot_id_)) {
+    if (watched.pidfd && life_of(leader, boot_id_) == Life::There) {
       epoll_event event{};
       event.events = EPOLLIN;
       event.data.fd = watched.pidfd.get();
@@ -96,9 +96,13 @@ void ProcessHands::forget(const Process& process) {
 }
 
 void ProcessHands::look_at(const Process& process) {
-  if (is_alive(process, boot_id_)) return;
-  forget(process);
-  reports_.emplace_back(ProcessEnded{process});
+  if (!is_alive(process, boot_id_)) {
+    forget(process);
+    reports_.emplace_back(ProcessEnded{process});
+  } else if (!process.group) {
+    forget(process);  // there may be a descriptor for it now
+    watch(process);
+  }
 }
 
 // ── Ending ──
@@ -119,10 +123,13 @@ void ProcessHands::begin_ending(EffectId effect,
 
 // All of the process or group, and whatever they have started. Those who were found before stay,
 // for a child whose parent has ended is no longer found through it. We ourselves are never of it,
-// nor what descends from us, should we have been started below what is to be ended.
-void ProcessHands::gather(Ending& ending) const {
-  if (ending.process.boot_id != boot_id_) return;
-  const std::vector<ProcessStatus> all = all_processes();
+// nor what descends from us, should we have been started below what is to be ended; nor another
+// daemon, a hold, or a server of sessions.
+// False: it cannot be told.
+bool ProcessHands::gather(Ending& ending) const {
+  if (ending.process.boot_id != boot_id_) return true;
+  const Result<std::vector<ProcessStatus>> all = all_processes();
+  if (!all) return false;
   const auto is_root = [&](const ProcessStatus& status) {
     const bool in_group = ending.process.group && status.group == ending.process.pid &&
                           status.start_time >= ending.process.start_time;
@@ -136,24 +143,26 @@ void ProcessHands::gather(Ending& ending) const {
   };
   for (bool grown = true; grown;) {
     grown = false;
-    for (const ProcessStatus& status : all) {
+    for (const ProcessStatus& status : *all) {
       if (status.is_zombie || status.pid == getpid() || status.pid == 1) continue;
       if (ending.tree.contains({status.pid, status.start_time})) continue;
-      if (!is_root(status) && !has(status.parent)) continue;
+      if (!is_root(status) && (!has(status.parent) || is_of_reeve(status))) continue;
       ending.tree.insert({status.pid, status.start_time});
       grown = true;
     }
   }
+  return true;
 }
 
 // True: it has its outcome.
 bool ProcessHands::go_on(Ending& ending) {
-  gather(ending);
+  const bool is_all = gather(ending);
   std::erase_if(ending.tree, [](const std::pair<std::int64_t, std::uint64_t>& member) {
-    const std::optional<ProcessStatus> status = status_of(member.first);
-    return !status || status->is_zombie || status->start_time != member.second;
+    const Result<std::optional<ProcessStatus>> seen = look_up(member.first);
+    if (!seen) return false;
+    return !*seen || (*seen)->is_zombie || (*seen)->start_time != member.second;
   });
-  if (ending.tree.empty()) {
+  if (is_all && ending.tree.empty()) {
     look_at(ending.process);
     done(ending.effect, {});
     return true;
@@ -165,8 +174,8 @@ bool ProcessHands::go_on(Ending& ending) {
     for (const auto& [pid, start_time] : ending.tree) send_signal(pid, start_time, SIGKILL);
   }
   if (now < ending.give_up_at) return false;
-  done(ending.effect,
-       failed("process " + std::to_string(ending.tree.begin()->first) + " does not end"));
+  const std::int64_t who = ending.tree.empty() ? ending.process.pid : ending.tree.begin()->first;
+  done(ending.effect, failed("process " + std::to_string(who) + " does not end"));
   return true;
 }
 

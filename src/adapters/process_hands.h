@@ -46,7 +46,7 @@ class ProcessHands final : public engine::Hands {
   using Clock = std::chrono::steady_clock;
 
   struct Watched {
-    Descriptor pidfd;  // none: a group whose leader is gone
+    Descriptor pidfd;  // none: a group whose leader is gone, or there were none left
   };
   struct Ending {
     EffectId effect;
@@ -60,7 +60,7 @@ class ProcessHands final : public engine::Hands {
   void done(EffectId effect, Outcome outcome);
   void begin_ending(EffectId effect, const Process& process, std::chrono::milliseconds grace);
   bool go_on(Ending& ending);
-  void gather(Ending& ending) const;
+  bool gather(Ending& ending) const;
   void look_at(const Process& process);
   void arm();
 

@@ -1,11 +1,13 @@
 #include "adapters/process.h"
 
 #include "adapters/process_hands.h"
+#include "adapters/testing.h"
 
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <poll.h>
 #include <string>
 #include <sys/wait.h>
@@ -134,6 +136,41 @@ TEST_F(ProcessHandsTest, WhoWasForgottenIsNotToldOf) {
   EXPECT_TRUE(wait(200ms).empty());
 }
 
+TEST_F(ProcessHandsTest, WithoutDescriptorsNobodyIsTakenForDead) {
+  Child child("exec sleep 300");
+  for (const bool group : {false, true}) {
+    const Process process = *own_process(child.pid, group, boot);
+    {
+      const testing::NoDescriptors none;
+      EXPECT_EQ(life_of(process, boot), Life::CannotTell);
+      EXPECT_FALSE(all_processes());
+      hands.watch(process);
+      EXPECT_TRUE(wait(300ms).empty());
+    }
+    EXPECT_TRUE(wait(300ms).empty());
+  }
+  kill(child.pid, SIGKILL);
+  std::vector<Report> reports = wait(20s);
+  if (reports.size() == 1) {
+    for (Report& report : wait(20s)) reports.push_back(std::move(report));
+  }
+  EXPECT_EQ(reports.size(), 2U);
+}
+
+TEST_F(ProcessHandsTest, NorForEnded) {
+  Child child("trap '' TERM; while :; do sleep 0.05; done");
+  const Process process = *own_process(child.pid, false, boot);
+  {
+    const testing::NoDescriptors none;
+    hands.start({EffectId{1, 0}, {Kill{process, Duration{100}}, ToCustody{process}}});
+    EXPECT_TRUE(wait(400ms).empty());
+  }
+  const std::vector<Report> reports = wait(20s);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(std::get<EffectDone>(reports.back()).outcome.ended, Ended::Done);
+  EXPECT_EQ(life_of(process, boot), Life::Gone);
+}
+
 TEST_F(ProcessHandsTest, AGroupIsThereAsLongAsAnyOfIt) {
   Child child("sleep 1.5 & exit 0");
   const Process group{child.pid, status_of(child.pid)->start_time, boot, true};
@@ -154,9 +191,35 @@ TEST_F(ProcessHandsTest, ATreeThatDoesNotListenIsKilledAndSeenDead) {
   ASSERT_EQ(reports.size(), 2U);
   EXPECT_EQ(std::get<ProcessEnded>(reports[0]).process, process);
   EXPECT_EQ(std::get<EffectDone>(reports[1]).outcome.ended, Ended::Done);
-  for (const ProcessStatus& status : all_processes()) {
+  const std::vector<ProcessStatus> all = all_processes().value();
+  for (const ProcessStatus& status : all) {
     EXPECT_FALSE(status.parent == child.pid && !status.is_zombie);
   }
+}
+
+// The test program with these words sleeps: see testing.cc.
+TEST_F(ProcessHandsTest, AnotherDaemonBelowATreeIsNotOfIt) {
+  const testing::Home home;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string text = "cd " + home.path() + " && ln -s " + program +
+                           " reeve && { setsid ./reeve daemon run & echo $! > pid; "
+                           "exec sleep 300; }";
+  const Child child(text.c_str());
+  const auto is_ready = [&] {
+    const std::string pid = home.read("pid");
+    return !pid.empty() && is_daemon(std::stol(pid));
+  };
+  ASSERT_TRUE(testing::becomes_true(is_ready, 20s));
+  const std::int64_t daemon = std::stol(home.read("pid"));
+  const Process process = *own_process(child.pid, false, boot);
+  hands.start({EffectId{1, 0}, {Kill{process, Duration{200}}, ToCustody{process}}});
+  std::vector<Report> reports = wait(20s);
+  ASSERT_FALSE(reports.empty());
+  EXPECT_EQ(std::get<EffectDone>(reports.back()).outcome.ended, Ended::Done);
+  const std::optional<ProcessStatus> status = status_of(daemon);
+  ASSERT_TRUE(status);
+  EXPECT_FALSE(status->is_zombie);
+  send_signal(daemon, status->start_time, SIGKILL);
 }
 
 TEST_F(ProcessHandsTest, WhatIsNoProcessCannotBeEnded) {

@@ -108,10 +108,15 @@ std::string to_text(const RunSpec& spec) {
   writer.add("text", spec.text);
   writer.add("directory", spec.directory);
   for (const auto& [name, value] : spec.environment) writer.add("env", name + "=" + value);
+  for (const std::string& secret : spec.secrets) writer.add("secret", secret);
   if (spec.timeout) writer.add("timeout", spec.timeout->count());
   writer.add("grace", spec.grace.count());
   writer.add("log", spec.log);
   writer.add("log_bytes", static_cast<std::int64_t>(spec.log_bytes));
+  writer.add("mask", static_cast<std::int64_t>(spec.mask));
+  if (spec.descriptors > 0) {
+    writer.add("descriptors", static_cast<std::int64_t>(spec.descriptors));
+  }
   writer.flag("strict", spec.strict);
   writer.flag("stdin", spec.has_stdin);
   writer.flag("only_stdout", spec.only_stdout);
@@ -129,10 +134,13 @@ Result<RunSpec> parse_spec(std::string_view text) {
     if (key == "text") spec.text = value;
     if (key == "directory") spec.directory = value;
     if (key == "env") spec.environment.push_back(variable_in(value));
+    if (key == "secret") spec.secrets.emplace_back(value);
     if (key == "timeout") spec.timeout = Duration{number_in<std::int64_t>(value)};
     if (key == "grace") spec.grace = Duration{number_in<std::int64_t>(value)};
     if (key == "log") spec.log = value;
     if (key == "log_bytes") spec.log_bytes = number_in<std::uint64_t>(value);
+    if (key == "mask") spec.mask = number_in<std::uint32_t>(value);
+    if (key == "descriptors") spec.descriptors = number_in<std::uint64_t>(value);
     if (key == "strict") spec.strict = true;
     if (key == "stdin") spec.has_stdin = true;
     if (key == "only_stdout") spec.only_stdout = true;
@@ -231,18 +239,28 @@ void RunDirectory::remove() const {
 }
 
 RunDirectory::Seen RunDirectory::look() const {
+  const auto unreadable = [](const Error& error) {
+    const bool may_pass = error.code == Error::Code::Timeout || error.code == Error::Code::Full;
+    return Unreadable{error.message, may_pass};
+  };
+  const auto is_there = [](const auto& text) {
+    return text || text.error().code != Error::Code::NotFound;
+  };
   const Result<Descriptor> lock = take_lock();
-  const std::optional<std::string> started = read_whole(file("started"));
+  const Result<std::string> started = try_read_whole(file("started"));
   const std::optional<Process> hold = started ? parse_process(*started) : std::nullopt;
   if (!lock) {
     if (lock.error().code == Error::Code::Conflict) return Running{hold};
     if (lock.error().code == Error::Code::NotFound) return Never{};
-    return Unreadable{lock.error().message};
+    return unreadable(lock.error());
   }
-  if (const std::optional<std::string> exit = read_whole(file("exit"))) {
+  const Result<std::string> exit = try_read_whole(file("exit"));
+  if (!exit && is_there(exit)) return unreadable(exit.error());
+  if (exit) {
     const Result<Outcome> outcome = parse_outcome(*exit);
     if (outcome) return Ended{*outcome};
   }
+  if (!started && is_there(started)) return unreadable(started.error());
   // Nothing runs before `started` is whole; but it is there, and nobody else made it.
   if (started) return Lost{hold.value_or(Process{})};
   unlink(file("spec").c_str());
@@ -252,8 +270,7 @@ RunDirectory::Seen RunDirectory::look() const {
 Result<Descriptor> RunDirectory::take_lock() const {
   Descriptor lock(open(file("lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock) {
-    const Error::Code code = errno == ENOENT ? Error::Code::NotFound : Error::Code::Io;
-    return fail(code, "cannot open " + file("lock") + ": " + error_text(errno));
+    return fail(code_of(errno), "cannot open " + file("lock") + ": " + error_text(errno));
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return fail(Error::Code::Conflict, "another hold has it");

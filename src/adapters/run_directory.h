@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 // A run is one program in the custody of one `reeve hold`. All that is known of it lies in a folder
 // of its own, `runs/<effect id>/` in the home, so that whoever comes later can tell what became of
@@ -50,10 +51,13 @@ struct RunSpec {
   bool strict = false;
   std::string directory;  // empty: /
   Variables environment;  // all of it
+  std::vector<std::string> secrets;  // what is not to be seen in what it says
   std::optional<Duration> timeout;
   Duration grace{5000};  // between TERM and KILL
   std::string log;       // where what it says is kept; empty: nowhere
   std::uint64_t log_bytes = log_limit;
+  std::uint32_t mask = 022;       // of the files it makes
+  std::uint64_t descriptors = 0;  // how many it may have; 0: as many as hold
   bool has_stdin = false;      // from the file, else there is nothing to read
   bool only_stdout = false;    // is the output of its outcome; the log has all
   bool in_pane = false;        // of tmux: it talks to its terminal, and the pane is logged
@@ -102,6 +106,7 @@ class RunDirectory {
   struct Never {};
   struct Unreadable {
     std::string why;
+    bool may_pass = false;  // there are no descriptors left, say: look again
   };
   using Seen = std::variant<Running, Ended, Lost, Never, Unreadable>;
   // Never changes the folder, but for the last of the rules above.
@@ -122,10 +127,16 @@ class RunDirectory {
 
 std::optional<std::string> read_whole(const std::string& path,
                                       std::size_t most = std::size_t{64} << 20U);
+// The same; NotFound only if there is no such file.
+Result<std::string> try_read_whole(const std::string& path,
+                                   std::size_t most = std::size_t{64} << 20U);
 // Made anew, mode 0600.
 Result<void> write_whole(const std::string& path, std::string_view text, bool synced);
 Result<void> make_folders(const std::string& path);  // mode 0700, and those above it
 void sync_folder(const std::string& path);
 std::string error_text(int number);
+// Of an error number: NotFound, Full (there is no room), Timeout (no descriptors or no memory now:
+// look again), or Io.
+Error::Code code_of(int number);
 
 }  // namespace reeve::adapters

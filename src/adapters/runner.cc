@@ -1,6 +1,7 @@
 #include "adapters/runner.h"
 
 #include "adapters/agent_plan.h"
+#include "adapters/secrets.h"
 #include "adapters/spawn_hold.h"
 #include "base/match.h"
 
@@ -45,7 +46,6 @@ bool is_open(const State& state, std::string_view name) {
 }
 
 Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
-Outcome unknown(std::string error) { return {.ended = Ended::Unknown, .error = std::move(error)}; }
 
 }  // namespace
 
@@ -55,9 +55,11 @@ Runner::Runner(Surroundings around, std::string boot_id)
       processes_(boot_id_),
       poll_(epoll_create1(EPOLL_CLOEXEC)),
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
-      logs_(around_.home + "/logs", logs_limit, [this](std::string_view name) {
-        return is_open(around_.state(), name);
-      }) {
+      logs_(
+          around_.home + "/logs",
+          {.bytes = logs_limit},
+          [this](std::string_view name) { return is_open(around_.state(), name); },
+          [this](const std::string& folder) { remove(folder); }) {
   listen_to(poll_, timer_.get(), the_timer);
   listen_to(poll_, processes_.fd(), the_processes);
   if (nursery_) listen_to(poll_, nursery_.fd(), the_nursery);
@@ -69,6 +71,7 @@ void Runner::begin() {
   adopt_sessions();
   find_leftovers();
   logs_.begin();
+  sweep_secrets(around_.home, around_.state());
   arm();
 }
 
@@ -91,6 +94,7 @@ Runner::Run Runner::run_for(const Start& start, const std::string& path) const {
 
 void Runner::start(const Start& start) {
   if (const Kill* effect = std::get_if<Kill>(&start.effect.what)) return kill(start, *effect);
+  if (is_ending_) return;
   if (never_.erase(start.id) > 0) return done(start.id, failed("it was ended before it began"));
   const Spawn* spawn = std::get_if<Spawn>(&start.effect.what);
   if (spawn && spawn->session) return begin_session(start, *spawn);
@@ -98,6 +102,7 @@ void Runner::start(const Start& start) {
   if (const Clock::time_point now = Clock::now(); now >= logs_at_ + logs_again) {
     logs_at_ = now;
     logs_.begin();
+    sweep_secrets(around_.home, around_.state());
   }
   const Result<Plan> plan = plan_for(start, around_);
   if (!plan) return done(start.id, failed(plan.error().message));
@@ -113,7 +118,7 @@ Result<void> Runner::launch(Run run, const Plan& plan) {
   if (!log.empty()) {
     if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return made;
   }
-  if (auto made = run.folder.prepare(plan.spec, plan.stdin_text); !made) return made;
+  if (auto made = prepare(run.folder, plan); !made) return made;
   run.log = log;
   run.is_fresh = true;
   run.is_unborn = true;
@@ -125,6 +130,13 @@ Result<void> Runner::launch(Run run, const Plan& plan) {
     start_by_ourselves(number);
   }
   return {};
+}
+
+Result<void> Runner::prepare(const RunDirectory& folder, const Plan& plan) const {
+  RunSpec spec = plan.spec;
+  spec.mask = around_.for_runs.mask;
+  spec.descriptors = around_.for_runs.descriptors;
+  return folder.prepare(spec, plan.stdin_text);
 }
 
 void Runner::hear_nursery() {
@@ -183,89 +195,7 @@ Runner::RunNo Runner::add(Run run) {
   return number;
 }
 
-// ── Observing ──
-
-// A kill that was asked for is asked for again.
-void Runner::observe(const Start& start) {
-  const auto tell = [&](engine::Observation seen) {
-    const bool is_over = std::holds_alternative<engine::Finished>(seen) ||
-                         std::holds_alternative<engine::CannotKnow>(seen);
-    if (is_over && !finished_.contains(start.id)) {
-      finished_[start.id] = {run_path(around_, start.id)};
-    }
-    reports_.emplace_back(EffectObserved{start.id, std::move(seen)});
-  };
-  if (std::holds_alternative<Kill>(start.effect.what)) return tell(engine::NeverStarted{});
-  const Spawn* spawn = std::get_if<Spawn>(&start.effect.what);
-  tell(spawn && spawn->session ? observe_session(start, *spawn)
-                               : adopt(run_for(start, run_path(around_, start.id))));
-  arm();
-}
-
-// What runs is ours from now on.
-engine::Observation Runner::adopt(Run run) {
-  return match(
-      run.folder.look(),
-      [&](const RunDirectory::Running& running) -> engine::Observation {
-        run.hold = running.hold;
-        if (const Result<RunSpec> spec = run.folder.read_spec()) run.log = spec->log;
-        watch_hold(add(std::move(run)));
-        return engine::StillRunning{};
-      },
-      [&](const RunDirectory::Ended& ended) -> engine::Observation {
-        return engine::Finished{outcome_for(run.what.what, run.folder, ended.outcome)};
-      },
-      [&](const RunDirectory::Lost& lost) -> engine::Observation {
-        if (lost.hold.boot_id != boot_id_) {
-          return engine::CannotKnow{"the machine was started anew while it ran"};
-        }
-        if (left_of(run).empty()) return engine::CannotKnow{"its hold was killed"};
-        run.hold = lost.hold;
-        run.is_orphaned = true;
-        add(std::move(run));
-        return engine::StillRunning{};
-      },
-      [](const RunDirectory::Never&) -> engine::Observation { return engine::NeverStarted{}; },
-      [](const RunDirectory::Unreadable& it) -> engine::Observation {
-        return engine::CannotKnow{it.why};
-      });
-}
-
-// One that has only just begun is looked at again; one that is gone has ended meanwhile.
-void Runner::watch_hold(RunNo number) {
-  Run& run = runs_.at(number);
-  if (!run.hold || run.pidfd) return;
-  Descriptor pidfd(pidfd_open(run.hold->pid));
-  if (!is_alive(*run.hold, boot_id_)) return hold_ended(number);
-  if (!pidfd) return;
-  listen_to(poll_, pidfd.get(), number);
-  run.pidfd = std::move(pidfd);
-  if (run.grace) signal_hold(run);
-}
-
 // ── Ending ──
-
-void Runner::hold_ended(RunNo number) {
-  Run& run = runs_.at(number);
-  // Of ours, if there was no nursery.
-  if (run.hold && run.hold->pid > 0) waitpid(static_cast<pid_t>(run.hold->pid), nullptr, WNOHANG);
-  run.pidfd.reset();
-  match(
-      run.folder.look(),
-      [&](const RunDirectory::Running& running) {
-        // Another one was faster, or it takes a moment yet: it is looked at again.
-        run.hold = running.hold;
-      },
-      [&](const RunDirectory::Ended& end) {
-        ended(number, outcome_for(run.what.what, run.folder, end.outcome));
-      },
-      [&](const RunDirectory::Lost&) {
-        run.is_orphaned = !left_of(run).empty();
-        if (!run.is_orphaned) ended(number, unknown("its hold was killed"));
-      },
-      [&](const RunDirectory::Never&) { ended(number, failed("it could not be started")); },
-      [&](const RunDirectory::Unreadable& it) { ended(number, unknown(it.why)); });
-}
 
 void Runner::ended(RunNo number, Outcome outcome) {
   Run run = std::move(runs_.at(number));
@@ -337,10 +267,13 @@ void Runner::look() {
   if (time) {
     std::uint64_t times = 0;
     if (read(timer_.get(), &times, sizeof times) < 0 && errno != EAGAIN) return;
+    timer_at_.reset();
     const Clock::time_point now = Clock::now();
+    look_again();
     std::vector<RunNo> numbers;
     for (const auto& [number, run] : runs_) numbers.push_back(number);
     for (const RunNo number : numbers) look_at(number, now);
+    look_at_orphans(now);
     clear_leftovers();
     for (int i = 0; i < 4 && logs_.is_busy(); ++i) logs_.step();
   }
@@ -349,27 +282,27 @@ void Runner::look() {
 
 // Soon, if there is something that has no descriptor; now and then, if something may grow.
 void Runner::arm() {
-  std::chrono::nanoseconds next = 0ns;
-  const auto consider = [&](std::chrono::nanoseconds after) {
-    next = next == 0ns ? after : std::min(next, after);
-  };
-  if (!leftovers_.empty() || logs_.is_busy() || nursery_.flush()) consider(10ms);
+  const Clock::time_point now = Clock::now();
+  std::optional<Clock::time_point> next;
+  const auto consider = [&](Clock::time_point at) { next = next ? std::min(*next, at) : at; };
+  if (!leftovers_.empty() || logs_.is_busy() || nursery_.flush()) consider(now + 10ms);
+  if (!later_.empty()) consider(now + 50ms);
   for (const auto& [number, run] : runs_) {
     if (run.is_unborn) continue;
-    if (!run.pidfd) {
-      consider(50ms);
+    if (run.is_orphaned) {
+      consider(orphans_at_);
+    } else if (!run.pidfd) {
+      consider(now + 50ms);
     } else if (std::holds_alternative<Spawn>(run.what.what) || !run.killers.empty()) {
-      consider(500ms);
+      consider(now + 500ms);
     }
   }
-  itimerspec current{};
-  timerfd_gettime(timer_.get(), &current);
-  const bool is_armed = current.it_value.tv_sec != 0 || current.it_value.tv_nsec != 0;
-  const std::chrono::nanoseconds left = std::chrono::seconds(current.it_value.tv_sec) +
-                                        std::chrono::nanoseconds(current.it_value.tv_nsec);
-  if (next == 0ns || (is_armed && left <= next)) return;
+  if (!next || (timer_at_ && *timer_at_ <= *next)) return;
+  timer_at_ = next;
+  const auto left = std::max<std::chrono::nanoseconds>(*next - now, 1ns);
   itimerspec when{};
-  when.it_value.tv_nsec = next.count();
+  when.it_value.tv_sec = std::chrono::floor<std::chrono::seconds>(left).count();
+  when.it_value.tv_nsec = (left % 1s).count();
   timerfd_settime(timer_.get(), 0, &when, nullptr);
 }
 

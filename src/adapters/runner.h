@@ -30,10 +30,15 @@
 //                                └─ hold was killed ──▶ nothing of the run is left ──▶ Unknown
 //
 // A run whose hold was killed is told by what it left in the environment of all it started; it is
-// over when nobody with that mark is left, and at its limit, or on request, they are ended.
+// over when nobody with that mark is left, and at its limit, or on request, they are ended. To look
+// for marks is to look at every process: that is done for all such runs at once, and less and less
+// often, down to once a second.
+//
+// What cannot be told (there are no descriptors left, say) is looked at again until it can be.
 //
 // What lies in the home: `runs/<effect id>/`, a run that is not over or not yet durable;
-// `logs/`, what runs said (adapters/plan.h says where; 2 GiB in all); `agents/<work id>`, a link to
+// `secrets/`, what runbooks let through (adapters/secrets.h); `logs/`, what runs said
+// (adapters/plan.h says where; 2 GiB in all); `agents/<work id>`, a link to
 // the run of each session that is not over; `workspaces/` and `merges/`, worktrees; `tmux.sock`.
 namespace reeve::adapters {
 
@@ -63,7 +68,8 @@ class Runner final : public engine::Hands {
   void decided(const Report& report, engine::Sequence sequence);
   void durable(engine::Sequence sequence);
 
-  // Ends all that runs: `daemon stop --kill`.
+  // Ends all that runs: `daemon stop --kill`. From then on nothing is started any more: what should
+  // have been stays in the outbox for the next daemon.
   void end_all();
 
   std::size_t running() const { return runs_.size(); }
@@ -84,6 +90,9 @@ class Runner final : public engine::Hands {
     bool is_fresh = false;     // we started it: nothing of it is old
     bool is_unborn = false;    // its hold was asked for
     bool is_orphaned = false;  // its hold is gone, and something of it is left
+    std::optional<Duration> limit_at = {};  // of an orphan: when it is ended, since the boot
+    Duration limit_grace{5000};
+    bool timed_out = false;
     std::vector<EffectId> killers = {};
     std::optional<Duration> grace = {};  // it is to be ended
     Clock::time_point kill_at = Clock::time_point::max();
@@ -97,16 +106,20 @@ class Runner final : public engine::Hands {
   void done(EffectId effect, Outcome outcome, std::vector<std::string> folders = {});
   Run run_for(const Start& start, const std::string& path) const;
   Result<void> launch(Run run, const Plan& plan);
+  Result<void> prepare(const RunDirectory& folder, const Plan& plan) const;
   RunNo add(Run run);
   void hear_nursery();
   void born(Nursery::Born born);
   void start_by_ourselves(RunNo number);
   void remove(const std::string& folder);
-  engine::Observation adopt(Run run);
+  std::optional<engine::Observation> adopt(Run run, const RunDirectory::Seen& seen);
   void watch_hold(RunNo number);
+  void look_again();
+  bool is_for_later(const Kill& kill) const;
 
   void begin_session(const Start& start, const Spawn& spawn);
-  engine::Observation observe_session(const Start& start, const Spawn& spawn);
+  std::optional<engine::Observation> observe_session(const Start& start, const Spawn& spawn);
+  Outcome outcome_of_start(EffectId effect, WorkId work, Outcome starter) const;
   void adopt_session(EffectId effect, const Outgoing& what, WorkId work);
   void adopt_sessions();
   void session_started(Run run, Outcome outcome);
@@ -114,6 +127,7 @@ class Runner final : public engine::Hands {
   std::string link_of(WorkId work) const;
 
   void hold_ended(RunNo number);
+  void orphan(Run& run);
   void ended(RunNo number, Outcome outcome);
   void look_at(RunNo number, Clock::time_point now);
   void watch_growth(Run& run, Clock::time_point now);
@@ -123,7 +137,8 @@ class Runner final : public engine::Hands {
   void kill(const Start& start, const Kill& kill);
   void begin_kill(Run& run, Duration grace);
   void signal_hold(const Run& run) const;
-  std::vector<ProcessStatus> left_of(const Run& run) const;
+  void look_at_orphans(Clock::time_point now);
+  Result<std::vector<ProcessStatus>> left_of(const Run& run) const;
   void arm();
 
   Surroundings around_;
@@ -134,8 +149,13 @@ class Runner final : public engine::Hands {
   Descriptor timer_;
   std::map<RunNo, Run> runs_;
   RunNo last_run_ = 0;
+  bool is_ending_ = false;
   std::set<EffectId> never_;  // were ended before they were started
   std::vector<Report> reports_;
+  std::vector<Start> later_;  // cannot be observed now, and kills of those
+  std::optional<Clock::time_point> timer_at_;
+  Clock::time_point orphans_at_ = {};  // when they are looked at again
+  std::chrono::milliseconds orphans_pause_{0};
   std::vector<std::string> leftovers_;  // folders to be looked at, a few at a time
   LogKeeper logs_;
   Clock::time_point logs_at_ = {};  // when they were looked through

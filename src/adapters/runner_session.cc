@@ -25,7 +25,7 @@ void Runner::begin_session(const Start& start, const Spawn& spawn) {
   if (auto made = make_folders(log.substr(0, log.rfind('/'))); !made) return fails(made.error());
   if (auto made = make_folders(around_.home + "/agents"); !made) return fails(made.error());
   const RunDirectory pane(path);
-  if (auto made = pane.prepare(plan->pane.spec); !made) return fails(made.error());
+  if (auto made = prepare(pane, plan->pane); !made) return fails(made.error());
   const std::string link = link_of(spawn.work);
   unlink(link.c_str());
   if (symlink(("../runs/" + to_text(start.id)).c_str(), link.c_str()) != 0) {
@@ -39,17 +39,45 @@ void Runner::begin_session(const Start& start, const Spawn& spawn) {
   arm();
 }
 
-engine::Observation Runner::observe_session(const Start& start, const Spawn& spawn) {
+// One look at the starter: what it shows is what is judged.
+std::optional<engine::Observation> Runner::observe_session(const Start& start, const Spawn& spawn) {
   Run starter = run_for(start, start_path(around_, start.id));
   starter.starts = true;
-  if (std::holds_alternative<RunDirectory::Running>(starter.folder.look())) {
-    return adopt(std::move(starter));
-  }
+  const std::string folder = starter.folder.path();
   const RunDirectory pane(run_path(around_, start.id));
-  if (std::holds_alternative<RunDirectory::Never>(pane.look())) return engine::NeverStarted{};
-  finished_[start.id] = {starter.folder.path()};
-  adopt_session(start.id, start.effect, spawn.work);
-  return engine::Finished{};
+  const RunDirectory::Seen seen = starter.folder.look();
+  std::optional<engine::Observation> shown = adopt(std::move(starter), seen);
+  if (!shown || std::holds_alternative<engine::StillRunning>(*shown)) return shown;
+  const auto* finished = std::get_if<engine::Finished>(&*shown);
+  const bool is_never = std::holds_alternative<RunDirectory::Never>(pane.look());
+  if (is_never && !finished) return engine::NeverStarted{};
+  Outcome outcome{.ended = Ended::Unknown, .error = "nobody knows what became of its start"};
+  if (finished) outcome = finished->outcome;
+  if (const auto* cannot = std::get_if<engine::CannotKnow>(&*shown)) {
+    outcome.error = cannot->evidence;
+  }
+  outcome = outcome_of_start(start.id, spawn.work, std::move(outcome));
+  finished_[start.id] = {folder};
+  if (outcome.ended == Ended::Failed) {
+    finished_[start.id].push_back(pane.path());
+  } else {
+    adopt_session(start.id, start.effect, spawn.work);
+  }
+  return engine::Finished{std::move(outcome)};
+}
+
+// What is told of a session's start, by what became of its starter. Failed: there is none. Unknown:
+// there is one, but not all went well, and nobody knows in what state: then the core ends it.
+Outcome Runner::outcome_of_start(EffectId effect, WorkId work, Outcome starter) const {
+  const RunDirectory pane(run_path(around_, effect));
+  if (!pane.has_started() && std::holds_alternative<RunDirectory::Never>(pane.look())) {
+    unlink(link_of(work).c_str());
+    if (starter.error.empty()) starter.error = "its session could not be started";
+    starter.ended = Ended::Failed;
+    return starter;
+  }
+  if (starter.ended == Ended::Done && starter.exit_code == 0) return {};
+  return {.ended = Ended::Unknown, .output = starter.output, .error = starter.error};
 }
 
 // What became of it comes as the end of the session, if it has ended.
@@ -60,12 +88,14 @@ void Runner::adopt_session(EffectId effect, const Outgoing& what, WorkId work) {
     run.log = log_path(around_, to_text(work), "agent", effect);
     return run;
   };
-  const engine::Observation seen = adopt(pane());
-  if (const auto* finished = std::get_if<engine::Finished>(&seen)) {
+  const std::optional<engine::Observation> seen = adopt(pane(), pane().folder.look());
+  if (!seen) {
+    add(pane());  // and looked at again
+  } else if (const auto* finished = std::get_if<engine::Finished>(&*seen)) {
     session_ended(pane(), finished->outcome);
-  } else if (const auto* cannot = std::get_if<engine::CannotKnow>(&seen)) {
+  } else if (const auto* cannot = std::get_if<engine::CannotKnow>(&*seen)) {
     session_ended(pane(), {.ended = Ended::Unknown, .error = cannot->evidence});
-  } else if (std::holds_alternative<engine::NeverStarted>(seen)) {
+  } else if (std::holds_alternative<engine::NeverStarted>(*seen)) {
     unlink(link_of(work).c_str());
   }
 }
@@ -94,21 +124,11 @@ void Runner::adopt_sessions() {
 
 void Runner::session_started(Run run, Outcome outcome) {
   const Spawn spawn = std::get<Spawn>(run.what.what);
-  const std::string path = run_path(around_, run.effect);
-  const bool went_well = outcome.ended == Ended::Done && outcome.exit_code == 0;
-  const bool is_there = RunDirectory(path).has_started();
-  if (!is_there && std::holds_alternative<RunDirectory::Never>(RunDirectory(path).look())) {
-    unlink(link_of(spawn.work).c_str());
-    if (outcome.error.empty()) outcome.error = "its session could not be started";
-    outcome.ended = Ended::Failed;
-    done(run.effect, outcome, {run.folder.path(), path});
+  const Outcome told = outcome_of_start(run.effect, spawn.work, std::move(outcome));
+  if (told.ended == Ended::Failed) {
+    done(run.effect, told, {run.folder.path(), run_path(around_, run.effect)});
     for (const EffectId killer : run.killers) done(killer, {});
     return;
-  }
-  // There is one. If not all went well nobody knows in what state: then the core ends it.
-  Outcome told;
-  if (!went_well) {
-    told = {.ended = Ended::Unknown, .output = outcome.output, .error = outcome.error};
   }
   done(run.effect, told, {run.folder.path()});
   adopt_session(run.effect, run.what, spawn.work);

@@ -112,6 +112,20 @@ TEST_F(RunnerTest, TheCheckpointOfAStrategyIsWhatItSaysOnStdout) {
 
 // ── Notifications and queues ──
 
+TEST_F(RunnerTest, WhatAPhaseIsCalledDoesNotMakeItAGuardOrACheckpoint) {
+  Surroundings around;
+  around.program = "/usr/bin/reeve";
+  around.state = [this]() -> const State& { return state; };
+  const auto spec = [&](const std::string& label) {
+    return plan_for(shell("true", label), around)->spec;
+  };
+  EXPECT_FALSE(spec("guard tests_pass").synced);
+  EXPECT_TRUE(spec("guard rails#1").synced);
+  EXPECT_TRUE(spec("merge#12 checkpoint").only_stdout);
+  EXPECT_FALSE(spec("merge#12 my checkpoint").only_stdout);
+  EXPECT_FALSE(spec("a checkpoint#1").only_stdout);
+}
+
 TEST_F(RunnerTest, ANotificationsCommandReadsTheEvent) {
   Notify notify;
   notify.title = "ci:green";
@@ -175,13 +189,13 @@ TEST_F(RunnerTest, ARunIsEndedWithItsWholeTree) {
   const EffectId effect =
       begin(shell("trap '' TERM; setsid sleep 300 & echo ready; wait; sleep 300").effect.what);
   ASSERT_TRUE(
-      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path()).size() > 1; }));
+      becomes_true([&] { return marked_with("REEVE_TEST_HOME=" + home.path())->size() > 1; }));
   const EffectId kill = begin(Kill{effect, Duration{200}});
   const Outcome outcome = outcome_of(effect);
   EXPECT_EQ(outcome.ended, Ended::Failed);
   EXPECT_EQ(outcome.error, "ended on request");
   EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
-  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
 }
 
 TEST_F(RunnerTest, WhatIsNotThereNeedsNoEnd) {
@@ -256,27 +270,27 @@ TEST_F(RunnerTest, OneThatNeverBeganCanBeStarted) {
 TEST_F(RunnerTest, AKilledHoldMeansThatNobodyKnows) {
   const EffectId effect = begin(shell("sleep 3").effect.what);
   const RunDirectory folder(home.at("home/runs/" + to_text(effect)));
-  ASSERT_TRUE(becomes_true([&] { return marked_with("REEVE_RUN=" + folder.path()).size() > 0; }));
+  ASSERT_TRUE(becomes_true([&] { return marked_with("REEVE_RUN=" + folder.path())->size() > 0; }));
   const auto began = Clock::now();
   ::kill(static_cast<pid_t>(std::get<RunDirectory::Running>(folder.look()).hold->pid), SIGKILL);
   const Outcome outcome = outcome_of(effect);
   EXPECT_EQ(outcome.ended, Ended::Unknown);
   EXPECT_EQ(outcome.error, "its hold was killed");
   EXPECT_GE(Clock::now() - began, 300ms);  // not before what it held was gone
-  EXPECT_TRUE(marked_with("REEVE_RUN=" + folder.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_RUN=" + folder.path())->empty());
 }
 
 TEST_F(RunnerTest, WhatAKilledHoldLeftCanBeEnded) {
   const EffectId effect = begin(shell("trap '' TERM; sleep 300; sleep 300").effect.what);
   const RunDirectory folder(home.at("home/runs/" + to_text(effect)));
-  ASSERT_TRUE(becomes_true([&] { return marked_with("REEVE_RUN=" + folder.path()).size() > 1; }));
+  ASSERT_TRUE(becomes_true([&] { return marked_with("REEVE_RUN=" + folder.path())->size() > 1; }));
   ::kill(static_cast<pid_t>(std::get<RunDirectory::Running>(folder.look()).hold->pid), SIGKILL);
   restart();
   EXPECT_EQ(observe(effect), engine::Observation{engine::StillRunning{}});
   const EffectId kill = begin(Kill{effect, Duration{200}});
   EXPECT_EQ(outcome_of(effect).ended, Ended::Unknown);
   EXPECT_EQ(outcome_of(kill).ended, Ended::Done);
-  EXPECT_TRUE(marked_with("REEVE_RUN=" + folder.path()).empty());
+  EXPECT_TRUE(marked_with("REEVE_RUN=" + folder.path())->empty());
 }
 
 TEST_F(RunnerTest, AfterAnotherBootNobodyKnowsWhatBecameOfIt) {
@@ -340,7 +354,8 @@ TEST_F(RunnerTest, AThousandRunsAreCheapAndLeaveNothing) {
 
 TEST_F(RunnerTest, WithoutItsNurseryItGoesOn) {
   const EffectId before = begin(shell("echo one").effect.what);
-  for (const ProcessStatus& status : all_processes()) {
+  const std::vector<ProcessStatus> all = all_processes().value();
+  for (const ProcessStatus& status : all) {
     const std::string path = "/proc/" + std::to_string(status.pid) + "/cmdline";
     if (status.parent != getpid()) continue;
     if (output_of("tr '\\0' ' ' < " + path).find("hold --nursery") == std::string::npos) continue;

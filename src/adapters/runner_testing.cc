@@ -21,9 +21,9 @@ RunnerTest::RunnerTest() {
 
 RunnerTest::~RunnerTest() {
   runner.reset();
-  const std::string socket = home.at("home/tmux.sock");
+  const std::string socket = home_path + "/tmux.sock";
   if (std::filesystem::exists(socket)) {
-    output_of("tmux -S '" + socket + "' kill-server 2>/dev/null || true");
+    output_of("tmux -S \"" + socket + "\" kill-server 2>/dev/null || true");
   }
 }
 
@@ -31,8 +31,8 @@ void RunnerTest::restart() {
   runner.reset();
   reports.clear();
   Surroundings around;
-  around.home = home.at("home");
-  around.socket = home.at("home/reeve.sock");
+  around.home = home_path;
+  around.socket = home_path + "/reeve.sock";
   around.program = std::filesystem::read_symlink("/proc/self/exe").string();
   around.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                         {"HOME", home.path()},

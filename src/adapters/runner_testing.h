@@ -52,6 +52,7 @@ struct RunnerTest : ::testing::Test {
   bool has_run(EffectId effect) const;
 
   Home home;
+  std::string home_path = home.at("home");  // where the next runner keeps what it keeps
   std::string root = home.at("project");
   State state;
   std::map<EffectId, Start> outbox;

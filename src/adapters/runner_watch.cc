@@ -33,10 +33,6 @@ std::uint64_t growth_of(const std::string& log) {
 
 }  // namespace
 
-std::vector<ProcessStatus> Runner::left_of(const Run& run) const {
-  return marked_with("REEVE_RUN=" + run.folder.path());
-}
-
 void Runner::look_at(RunNo number, Clock::time_point now) {
   const auto found = runs_.find(number);
   if (found == runs_.end()) return;
@@ -48,14 +44,7 @@ void Runner::look_at(RunNo number, Clock::time_point now) {
       done(killer, {.ended = Ended::Failed, .error = "it does not end"});
     }
   }
-  if (run.is_orphaned) {
-    const std::vector<ProcessStatus> left = left_of(run);
-    if (left.empty()) return hold_ended(number);
-    if (now < run.kill_at) return;
-    for (const ProcessStatus& status : left) send_signal(status.pid, status.start_time, SIGKILL);
-    return;
-  }
-  if (run.pidfd || run.is_unborn) return;
+  if (run.is_orphaned || run.pidfd || run.is_unborn) return;
   if (!run.hold) return hold_ended(number);  // looks again
   watch_hold(number);
 }
@@ -87,6 +76,10 @@ void Runner::watch_growth(Run& run, Clock::time_point now) {
 
 void Runner::kill(const Start& start, const Kill& kill) {
   if (std::holds_alternative<Process>(kill.target)) return processes_.start(start);
+  if (is_for_later(kill)) {
+    later_.push_back(start);
+    return arm();
+  }
   const EffectId* effect = std::get_if<EffectId>(&kill.target);
   const WorkId* work = std::get_if<WorkId>(&kill.target);
   for (auto& [number, run] : runs_) {
@@ -110,7 +103,11 @@ void Runner::begin_kill(Run& run, Duration grace) {
   run.kill_at = Clock::now() + grace;
   run.give_up_at = run.kill_at + after_kill;
   if (run.is_orphaned) {
-    for (const ProcessStatus& status : left_of(run)) {
+    orphans_at_ = std::min(orphans_at_, Clock::now() + 50ms);
+    orphans_pause_ = 50ms;
+    const Result<std::vector<ProcessStatus>> left = left_of(run);
+    if (!left) return;  // they are killed later, unheard
+    for (const ProcessStatus& status : *left) {
       send_signal(status.pid, status.start_time, SIGTERM);
       send_signal(status.pid, status.start_time, SIGCONT);
     }
@@ -128,10 +125,14 @@ void Runner::signal_hold(const Run& run) const {
   info.si_uid = getuid();
   info.si_value.sival_int = static_cast<int>(std::min<std::int64_t>(run.grace->count(), 1 << 30));
   syscall(SYS_pidfd_send_signal, run.pidfd.get(), SIGTERM, &info, 0);
+  // Who is stopped cannot listen.
+  syscall(SYS_pidfd_send_signal, run.pidfd.get(), SIGCONT, nullptr, 0);
 }
 
 void Runner::end_all() {
+  is_ending_ = true;
   for (auto& [number, run] : runs_) begin_kill(run, Duration{5000});
+  arm();
 }
 
 // ── What was left by those before us ──

@@ -1,13 +1,28 @@
 #pragma once
 
 #include "core/effect.h"
+#include "core/state.h"
+
+#include <string>
+#include <vector>
 
 // What `pass_env` and `secret` of a runbook name stays out of the journal: whoever started the run
-// wrote the values into a file of the home that only its owner reads, and the environment says
-// which one ($REEVE_SECRETS). An entry is `p` or (secret) `s`, then NAME=VALUE and a NUL.
+// wrote the values into a file of the home that only its owner reads, `secrets/NAME`, and the
+// environment says which one ($REEVE_SECRETS). An entry is `p` or (secret) `s`, then NAME=VALUE and
+// a NUL.
 namespace reeve::adapters {
 
-// The values instead of the name of the file. A file that is gone leaves nothing.
-void add_secrets(Variables& environment);
+inline constexpr const char* secrets_variable = "REEVE_SECRETS";
+
+struct Passed {
+  Variables variables;               // all of them
+  std::vector<std::string> secrets;  // the values of those that are not to be seen
+};
+// A file that is gone leaves nothing.
+Passed read_secrets(const std::string& path);
+
+// Removes the files that nothing in the state speaks of any more and that are older than an hour:
+// a younger one may be that of a run that is about to begin.
+void sweep_secrets(const std::string& home, const State& state);
 
 }  // namespace reeve::adapters

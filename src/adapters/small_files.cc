@@ -13,29 +13,56 @@ std::string error_text(int number) {
   return text ? text : "error " + std::to_string(number);
 }
 
-std::optional<std::string> read_whole(const std::string& path, std::size_t most) {
+Error::Code code_of(int number) {
+  switch (number) {
+    case ENOENT:
+      return Error::Code::NotFound;
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      return Error::Code::Timeout;
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+      return Error::Code::Full;
+    default:
+      return Error::Code::Io;
+  }
+}
+
+Result<std::string> try_read_whole(const std::string& path, std::size_t most) {
+  const auto complain = [&](int number) {
+    return fail(code_of(number), "cannot read " + path + ": " + error_text(number));
+  };
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!file) return complain(errno);
   struct stat about{};
-  if (!file || fstat(file.get(), &about) != 0 || !S_ISREG(about.st_mode)) return std::nullopt;
+  if (fstat(file.get(), &about) != 0) return complain(errno);
+  if (!S_ISREG(about.st_mode)) return fail(Error::Code::Io, path + " is no file");
   std::string text;
   text.resize(std::min(static_cast<std::size_t>(about.st_size), most));
   std::size_t at = 0;
   while (at < text.size()) {
     const ssize_t size = read(file.get(), text.data() + at, text.size() - at);
     if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
+    if (size < 0) return complain(errno);
+    if (size == 0) break;
     at += static_cast<std::size_t>(size);
   }
   text.resize(at);
   return text;
 }
 
+std::optional<std::string> read_whole(const std::string& path, std::size_t most) {
+  Result<std::string> text = try_read_whole(path, most);
+  return text ? std::optional(*std::move(text)) : std::nullopt;
+}
+
 Result<void> write_whole(const std::string& path, std::string_view text, bool synced) {
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   const auto complain = [&](int number) {
-    const Error::Code code = number == ENOSPC ? Error::Code::Full : Error::Code::Io;
-    return fail(code, "cannot write " + path + ": " + error_text(number));
+    return fail(code_of(number), "cannot write " + path + ": " + error_text(number));
   };
   if (!file) return complain(errno);
   while (!text.empty()) {

@@ -14,6 +14,7 @@
 #include <span>
 #include <spawn.h>
 #include <sstream>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
@@ -28,7 +29,7 @@ Home::Home() {
 
 Home::~Home() {
   const auto kill_all = [&] {
-    const std::vector<ProcessStatus> left = marked_with("REEVE_TEST_HOME=" + path_);
+    const std::vector<ProcessStatus> left = marked_with("REEVE_TEST_HOME=" + path_).value();
     for (const ProcessStatus& status : left) {
       send_signal(status.pid, status.start_time, SIGKILL);
     }
@@ -56,6 +57,23 @@ RunSpec Home::spec(const std::string& text) const {
                       {"REEVE_OUTPUT", path_ + "/run/output"}};
   spec.log = at("log");
   return spec;
+}
+
+NoDescriptors::NoDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit_ = limit.rlim_cur;
+  const int lowest = dup(STDIN_FILENO);
+  close(lowest);
+  limit.rlim_cur = static_cast<rlim_t>(lowest);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+NoDescriptors::~NoDescriptors() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_cur = limit_;
+  setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 pid_t start_hold(const RunDirectory& folder) {

@@ -3,6 +3,7 @@
 #include "adapters/run_directory.h"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <sys/types.h>
@@ -33,6 +34,18 @@ class Home {
 
  private:
   std::string path_;
+};
+
+// As long as it lasts this process can open nothing.
+class NoDescriptors {
+ public:
+  NoDescriptors();
+  ~NoDescriptors();
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  std::uint64_t limit_;
 };
 
 // Our own hold, as the daemon starts it; -1: it could not be.

@@ -27,7 +27,9 @@ constexpr int ready_descriptor = 3;
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU}) {
     std::signal(signal, SIG_DFL);
   }
-  ::umask(077);
+  // Its own files are its user's alone; what runs for the user has the user's mask.
+  const std::string mask = fmt::format("{:04o}", ::umask(077));
+  ::setenv("REEVE_UMASK", mask.c_str(), 1);  // NOLINT(concurrency-mt-unsafe): one thread
   if (::chdir("/") != 0) ::_exit(1);
   const int null = ::open("/dev/null", O_RDWR);
   if (null < 0) ::_exit(1);

@@ -35,7 +35,7 @@ struct HandsTest : ::testing::Test, engine::Listener {
   ~HandsTest() override {
     crash();
     const auto left = [&] {
-      const auto all = adapters::marked_with("REEVE_HOME=" + base + "/home");
+      const auto all = adapters::marked_with("REEVE_HOME=" + base + "/home").value();
       for (const auto& status : all) adapters::send_signal(status.pid, status.start_time, SIGKILL);
       return !all.empty();
     };

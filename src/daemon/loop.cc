@@ -22,6 +22,8 @@ using namespace std::chrono_literals;
 
 // How long those who do not read may hold up the end.
 constexpr Duration last_words = 2s;
+// How long what runs has when all of it is to end: the grace, and time to be seen dead.
+constexpr Duration ending = 8s;
 // A signal that comes sooner after the first is the same one.
 constexpr Duration second_signal_after = 500ms;
 
@@ -49,12 +51,13 @@ Descriptor open_signals() {
 Loop::Loop(api::About about,
            Log& log,
            std::unique_ptr<journal::Journal> journal,
-           engine::Remembered remembered)
+           engine::Remembered remembered,
+           const adapters::Inherited& for_runs)
     : about_(std::move(about)),
       log_(log),
       journal_(std::move(journal)),
       signals_(open_signals()),
-      hands_(surroundings(), about_.boot_id),
+      hands_(surroundings(for_runs), about_.boot_id),
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
@@ -228,8 +231,9 @@ void Loop::hear_hands() {
   }
 }
 
-adapters::Surroundings Loop::surroundings() {
+adapters::Surroundings Loop::surroundings(const adapters::Inherited& for_runs) {
   adapters::Surroundings around;
+  around.for_runs = for_runs;
   around.home = about_.home;
   around.socket = about_.socket;
   std::error_code ignored;
@@ -316,19 +320,25 @@ void Loop::handle_signal() {
 void Loop::stop(bool kill) {
   if (stage_ != Stage::Serving) return;
   if (kill) hands_.end_all();
-  stage_ = Stage::Finishing;
-  stage_until_ = now_.now + last_words;
+  stage_ = kill ? Stage::Ending : Stage::Finishing;
+  stage_until_ = now_.now + (kill ? ending : last_words);
   stopped_at_ = read_clocks().boot;
   peers_.stop_listening();
   peers_.stop_reading();
   more_ = true;
 }
 
-// Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
+// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
 void Loop::advance() {
   switch (stage_) {
     case Stage::Serving:
     case Stage::Over:
+      return;
+    case Stage::Ending:
+      if (hands_.running() > 0 && now_.now < stage_until_) return;
+      stage_ = Stage::Finishing;
+      stage_until_ = now_.now + last_words;
+      more_ = true;
       return;
     case Stage::Finishing:
       if (!engine_.is_idle()) return;

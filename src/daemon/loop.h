@@ -40,7 +40,8 @@ class Loop final : public api::Steward {
   Loop(api::About about,
        Log& log,
        std::unique_ptr<journal::Journal> journal,
-       engine::Remembered remembered);
+       engine::Remembered remembered,
+       const adapters::Inherited& for_runs = {});
   ~Loop() override;
 
   // Before run().
@@ -62,7 +63,7 @@ class Loop final : public api::Steward {
   JournalUse journal_use() const override;
 
  private:
-  enum class Stage : std::uint8_t { Serving, Finishing, Saving, Over };
+  enum class Stage : std::uint8_t { Serving, Ending, Finishing, Saving, Over };
 
   void turn();
   void wait();
@@ -70,7 +71,7 @@ class Loop final : public api::Steward {
   void gather();
   void collect();
   void hear_hands();
-  adapters::Surroundings surroundings();
+  adapters::Surroundings surroundings(const adapters::Inherited& for_runs);
   std::string json_of(const Event& event) const;
   void keep();
   void advance();

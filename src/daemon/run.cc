@@ -26,6 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <vector>
@@ -115,11 +116,24 @@ void tell_systemd(std::string_view state) {
          size);
 }
 
-void raise_descriptor_limit() {
+// What the daemon makes for itself, and what runs have instead. A command that starts a daemon
+// has made its files its user's alone already, and says what was before ($REEVE_UMASK).
+adapters::Inherited set_limits() {
+  adapters::Inherited before;
+  before.mask = umask(077);
+  if (const char* said = std::getenv("REEVE_UMASK")) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view text = said;
+    std::uint32_t mask = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mask, 8);
+    if (error == std::errc{} && mask <= 0777) before.mask = mask;
+    unsetenv("REEVE_UMASK");  // NOLINT(concurrency-mt-unsafe): one thread
+  }
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return before;
+  before.descriptors = limit.rlim_cur;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
+  return before;
 }
 
 // Before there is any thread: those that come inherit it.
@@ -219,7 +233,7 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   log.open(*home, words.foreground_log);
   prctl(PR_SET_NAME, "reeve");  // it may have been started as /proc/self/exe
   set_signals();
-  raise_descriptor_limit();
+  const adapters::Inherited for_runs = set_limits();
 
   Result<Opened> opened = open_journal(*home, log);
   if (!opened) return fail(opened.error());
@@ -227,7 +241,7 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<BeanstalkDoor> beanstalk =
       BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
   if (!beanstalk) return fail(beanstalk.error());
-  Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered));
+  Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered), for_runs);
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
                       return std::make_unique<api::Rpc>(session, desk);

@@ -1,0 +1,125 @@
+#include "adapters/bounded_log.h"
+#include "adapters/hold.h"
+#include "adapters/testing.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+// What a program said, when it is hard to keep.
+namespace reeve::adapters::testing {
+namespace {
+
+// As long as it lasts no file of ours grows over this.
+class FileLimit {
+ public:
+  explicit FileLimit(rlim_t most) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = most;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    std::signal(SIGXFSZ, SIG_IGN);
+  }
+  ~FileLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, SIG_DFL);
+  }
+  FileLimit(const FileLimit&) = delete;
+  FileLimit& operator=(const FileLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+struct HoldWordsTest : ::testing::Test {
+  Home home;
+  RunDirectory run{home.at("run")};
+};
+
+TEST_F(HoldWordsTest, AnEndThatCannotBeWrittenCostsNothingOfWhatWasSaid) {
+  ASSERT_TRUE(run.prepare(home.spec("mkdir run/exit.tmp; echo words; exit 3")));
+  const pid_t pid = start_hold(run);
+  ASSERT_TRUE(becomes_true([&] { return home.read("log") == "words\n"; }, 20s));
+  std::this_thread::sleep_for(1s);  // it tries and tries
+  EXPECT_EQ(home.read("log"), "words\n");
+  EXPECT_TRUE(std::holds_alternative<RunDirectory::Running>(run.look()));
+  std::filesystem::remove(home.at("run/exit.tmp"));
+  wait_for(pid);
+  const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.output, "words\n");
+}
+
+TEST_F(HoldWordsTest, WithoutRoomForItsWordsAnEndIsToldAlone) {
+  for (const bool only_stdout : {false, true}) {
+    RunSpec spec = home.spec("seq 1 5000");
+    spec.only_stdout = only_stdout;
+    ASSERT_TRUE(run.prepare(spec));
+    {
+      const FileLimit limit(4096);
+      wait_for(start_hold(run));
+    }
+    const RunDirectory::Seen seen = run.look();
+    ASSERT_TRUE(std::holds_alternative<RunDirectory::Ended>(seen));
+    const Outcome outcome = std::get<RunDirectory::Ended>(seen).outcome;
+    EXPECT_EQ(outcome.exit_code, 0);
+    EXPECT_EQ(outcome.output, "");
+    EXPECT_EQ(outcome.ended, only_stdout ? Ended::Failed : Ended::Done);
+    EXPECT_EQ(outcome.error.empty(), !only_stdout);
+  }
+}
+
+TEST_F(HoldWordsTest, ATailThatFindsNoRoomStaysWhereItIs) {
+  BoundedLog log(home.at("kept"), 400);
+  for (int i = 0; i < 100; ++i) log.write("0123456789");
+  log.write("end");
+  {
+    const FileLimit limit(200);
+    log.finish();
+  }
+  EXPECT_TRUE(home.read("kept.tail").ends_with("end"));
+  BoundedLog next(home.at("kept"), 400);
+  next.write("new");
+  next.finish();
+  EXPECT_EQ(home.read("kept"), "new");
+}
+
+TEST_F(HoldWordsTest, WhatWasHalfWrittenCounts) {
+  BoundedLog log(home.at("kept"), 400);
+  for (int i = 0; i < 10; ++i) {
+    {
+      const FileLimit limit(static_cast<rlim_t>(10 * i + 5));
+      log.write("0123456789");
+    }
+    log.write("01234");
+  }
+  for (int i = 0; i < 100; ++i) log.write("0123456789");
+  EXPECT_LE(std::filesystem::file_size(home.at("kept")), 200U);
+}
+
+// Through the terminal and the server it takes a while; here it is written by hand.
+TEST_F(HoldWordsTest, TheLastWordsOfASessionAreWaitedFor) {
+  RunSpec spec = home.spec("until [ -e go ]; do sleep 0.01; done; exit 3");
+  spec.in_pane = true;
+  ASSERT_TRUE(run.prepare(spec));
+  const pid_t pid = start_hold(run);
+  ASSERT_TRUE(becomes_true([&] { return run.has_started(); }, 20s));
+  home.write("go", "");
+  std::ofstream log(spec.log);
+  for (int i = 0; i < 50; ++i) {
+    log << "x" << std::flush;
+    std::this_thread::sleep_for(10ms);
+  }
+  log << "the end" << std::flush;
+  wait_for(pid);
+  const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
+  EXPECT_TRUE(outcome.output.ends_with("the end")) << outcome.output;
+}
+
+}  // namespace
+}  // namespace reeve::adapters::testing
