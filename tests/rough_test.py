@@ -213,12 +213,15 @@ class Rough(Home):
 
     def reboot(self, unshared):
         """Everything of this home is gone at once, and the machine has another boot id."""
-        while pids := self.processes():
-            for pid in pids:
+        # A machine that dies does not leave one of them time to tell of another's end.
+        self.stop_daemon(signal.SIGKILL)
+        for text in ("/runs/", None, None):
+            for pid in self.processes(text):
                 try:
                     os.kill(pid, signal.SIGKILL)
                 except OSError:
                     pass
+        self.until(lambda: not self.processes())
         if not unshared:
             return
         fake = os.path.join(self.base, "boot_id")
