@@ -7,6 +7,6 @@ if (($#)); then exec python3 "$here/keys_test.py" "$@"; fi
 python3 "$here/keys_test.py" Agents &
 agents=$!
 code=0
-python3 "$here/keys_test.py" Commands Phases Pipelines Strategies Queues Crons Holds Watching Everything || code=1
+python3 "$here/keys_test.py" Commands Phases Pipelines Strategies Queues Crons Holds Watching Words Everything || code=1
 wait "$agents" || code=1
 exit "$code"
