@@ -2,7 +2,13 @@
 # Stands for services: state/NAME says whether one is up, and what brings it back.
 set -euo pipefail
 case $1 in
-  list) for file in state/*; do printf '{"id":"%s"}\n' "${file#state/}"; done ;;
+  make)
+    mkdir -p state
+    echo up > state/fine
+    echo "down by-nudge" > state/sleepy
+    echo "down by-restart" > state/broken
+    echo down > state/dead ;;
+  list) for file in state/?*; do [[ ! -e $file ]] || printf '{"id":"%s"}\n' "${file#state/}"; done ;;
   is-up) grep -q '^up' "state/$2" ;;
   nudge)
     echo "nudge $2" >> actions.txt

@@ -3,11 +3,7 @@
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../testing.sh"
 
-mkdir state
-echo up > state/fine
-echo "down by-nudge" > state/sleepy
-echo "down by-restart" > state/broken
-echo "down" > state/dead
+./services.sh make
 reeve cron enable watchdog >/dev/null
 
 until_true 60 grep -qx 'dead is down' told.txt

@@ -75,7 +75,10 @@ Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundin
   spec.timeout = shell.timeout;
   const bool is_hook = std::holds_alternative<ToNobody>(start.effect.to);
   if (is_hook && !spec.timeout) spec.timeout = hook_limit;
-  set_environment(spec, around, start.id, shell.environment, shell.variables);
+  // The fields of a hook's event come after what is built in, and hide it: `emit x:y id=7` is {id}.
+  Variables variables = shell.variables;
+  if (is_hook) std::ranges::reverse(variables);
+  set_environment(spec, around, start.id, shell.environment, variables);
   const std::string label = shell.label.empty() ? "shell" : shell.label;
   spec.log =
       log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);

@@ -57,6 +57,12 @@ TEST_F(RunnerTest, AnInputHidesWhatIsBuiltIn) {
   EXPECT_EQ(play(step).output, "given\n");
 }
 
+TEST_F(RunnerTest, AFieldOfAHooksEventHidesWhatIsBuiltIn) {
+  Shell hook = std::get<Shell>(shell("echo \"${REEVE_V_id}\"", "hook").effect.what);
+  hook.variables = {{"id", ""}, {"noun", "service"}, {"id", "web"}};
+  EXPECT_EQ(outcome_of(begin(hook, ToNobody{})).output, "web\n");
+}
+
 TEST_F(RunnerTest, WhatAnAttemptSaysIsKeptByPipelineAndLabel) {
   const EffectId first = begin(shell("echo one").effect.what);
   outcome_of(first);

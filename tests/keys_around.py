@@ -1,0 +1,319 @@
+"""For keys_test.py: queues, workers, crons, locks, semaphores, monitors, hooks and notifications."""
+
+import json
+import os
+import time
+
+from keys_testing import Project, uses
+
+
+class Queues(Project):
+    def worker(self, queue, more=""):
+        self.write(f"""
+            [queue.jobs]
+            {queue}
+            [worker.it]
+            queue   = "jobs"
+            handler = "pipeline.job"
+            [pipeline.job]
+            inputs  = ["number"]
+            on_fail = "fail"
+            [[pipeline.job.phase]]
+            name = "job"
+            run  = "date +%s%N >> tried; false"
+            {more}
+        """)
+        self.reeve("worker", "start", "it")
+
+    @uses("queue.max_attempts", "queue.backoff", "queue.backoff.first", "queue.backoff.max", "queue.dead_letter",
+          "worker.queue", "worker.handler")
+    def test_attempts_backoff_and_dead_letters(self):
+        self.worker('max_attempts = 3\nbackoff = { first = "400ms", max = "500ms" }\ndead_letter = "dead"'
+                    .replace("\n", "\n            "), "[queue.dead]")
+        self.reeve("queue", "push", "jobs", "1")
+        self.until(lambda: self.stats("dead")["pending"] == 1)
+        times = [int(line) for line in self.lines("tried")]
+        self.assertEqual(len(times), 3)
+        self.assertGreater(times[1] - times[0], 150_000_000)
+
+    @uses("queue.max_retries", "queue.on_exhaust")
+    def test_pause_at_the_end(self):
+        self.worker('max_retries = 1\n            on_exhaust = "pause"\n            backoff = { first = "10ms" }')
+        self.reeve("queue", "push", "jobs", "1")
+        self.until(lambda: self.data("decision", "list")["decisions"])
+        self.assertEqual(len(self.lines("tried")), 2)
+        self.assertTrue(self.stats("jobs")["paused"])
+
+    @uses("queue.visibility_timeout", "queue.retention", "queue.retention.completed", "queue.retention.dead")
+    def test_what_is_kept_and_for_how_long(self):
+        self.write("""
+            [command.load]
+            run = { queue = "jobs" }
+            [queue.jobs]
+            visibility_timeout = "500ms"
+            max_attempts       = 1
+            retention          = { completed = 2, dead = "1s" }
+        """)
+        self.reeve("run", "load")
+        self.reeve("queue", "purge", "jobs", "--state", "pending", "--yes")
+        for number in range(4):
+            self.reeve("queue", "push", "jobs", str(number))
+            taken = self.data("queue", "take", "jobs")["items"][0]
+            self.reeve("queue", "complete", "jobs", taken["id"], "--claim", str(taken["claim"]))
+        self.assertEqual(len(self.data("queue", "list", "jobs", "--state", "completed")["items"]), 2)
+        self.reeve("queue", "push", "jobs", '"slow"')
+        self.reeve("queue", "take", "jobs")
+        self.until(lambda: self.stats("jobs")["dead"] == 1, "it is still taken")
+        self.until(lambda: self.stats("jobs")["dead"] == 0, "it is still kept")
+
+    @uses("queue.source", "queue.poll", "worker.concurrency", "worker.wake_on")
+    def test_items_from_outside(self):
+        self.write("""
+            [queue.tracker]
+            source = "cat items.json"
+            poll   = "1s"
+            [worker.it]
+            queue       = "tracker"
+            handler     = "pipeline.job"
+            concurrency = 2
+            wake_on     = ["bug:created"]
+            [pipeline.job]
+            inputs = ["id"]
+            [[pipeline.job.phase]]
+            name = "job"
+            run  = "echo {id} >> out; until [ -e free ]; do sleep 0.02; done"
+        """)
+        self.file("items.json", '[{"id": "a"}, {"id": "b"}, {"id": "c"}]')
+        self.reeve("worker", "start", "it")
+        self.until(lambda: len(self.lines("out")) == 2)
+        self.until(lambda: self.stats("tracker")["pending"] == 1)
+        self.assertEqual(len(self.active()), 2)
+        self.file("free")
+        self.until(lambda: sorted(self.lines("out")) == ["a", "b", "c"])
+        self.reeve("emit", "bug:created")
+        self.file("items.json", '[{"id": "d"}]')
+        self.until(lambda: "d" in self.lines("out"))
+        self.assertEqual(len(self.lines("out")), 4)
+
+
+class Crons(Project):
+    @uses("cron.schedule", "cron.timezone", "cron.interval", "cron.run", "cron.run.pipeline", "cron.run.inputs")
+    def test_when_and_what(self):
+        self.write("""
+            [cron.nightly]
+            schedule = "0 3 1 7 *"
+            timezone = "Europe/Berlin"
+            run      = "echo {name} >> out"
+            [cron.often]
+            interval = "1s"
+            run      = { pipeline = "go", inputs = { what = "often" } }
+            [pipeline.go]
+            inputs = ["what"]
+            [[pipeline.go.phase]]
+            name = "go"
+            run  = "echo {what} >> out"
+        """)
+        self.assertRegex(self.data("cron", "next", "nightly", "-n", "1")["next"][0]["at"], r"-07-01T01:00:00\.000Z$")
+        self.reeve("cron", "run", "nightly")
+        self.until(lambda: self.lines("out") == ["nightly"])
+        self.reeve("cron", "enable", "often")
+        self.until(lambda: self.lines("out").count("often") >= 2)
+
+    @uses("cron.overlap")
+    def test_two_at_once_and_after_a_pause(self):
+        kinds = ("skip", "buffer_one", "buffer_all", "cancel_other", "allow")
+        self.write("".join(f"""
+            [cron.{kind}]
+            interval = "1s"
+            overlap  = "{kind}"
+            catch_up = "none"
+            run      = {{ pipeline = "{kind}" }}
+            [pipeline.{kind}]
+            [[pipeline.{kind}.phase]]
+            name = "go"
+            run  = "echo {kind} >> out; until [ -e free ]; do sleep 0.05; done"
+        """ for kind in kinds))
+        for kind in kinds:
+            self.reeve("cron", "enable", kind)
+        self.until(lambda: self.lines("out").count("allow") >= 4)
+        for kind in kinds:
+            self.reeve("cron", "disable", kind)
+        began = {kind: self.lines("out").count(kind) for kind in kinds}
+        self.assertEqual([began[kind] for kind in kinds[:3]], [1, 1, 1])
+        self.assertGreaterEqual(began["cancel_other"], 2)
+        self.assertEqual(len(self.active("--name", "cancel_other")), 1)
+        self.assertGreaterEqual(len(self.active("--name", "allow")), 4)
+        self.file("free")
+        self.until(lambda: not self.active())
+
+    @uses("cron.catch_up")
+    def test_what_was_missed(self):
+        names = ("all", "latest", "none")
+        self.write("".join(f"""
+            [cron.{name}]
+            interval = "1s"
+            overlap  = "allow"
+            catch_up = "{name}"
+            window   = "1h"
+            run      = "echo {name} >> out"
+        """ for name in names))
+        for name in names:
+            self.reeve("cron", "enable", name)
+        self.until(lambda: set(self.lines("out")) == set(names))
+        self.stop_daemon()
+        time.sleep(4)
+        self.file("out")
+        self.reeve("daemon", "start")
+        self.until(lambda: set(self.lines("out")) == set(names) and self.lines("out").count("all") >= 4)
+        for name in names:
+            self.reeve("cron", "disable", name)
+        found = {name: self.lines("out").count(name) for name in names}
+        self.assertGreaterEqual(found["all"], found["latest"] + 2, found)
+        self.assertLessEqual(found["none"], found["latest"], found)
+
+
+class Holds(Project):
+    def setUp(self):
+        super().setUp()
+        self.write("""
+            [command.load]
+            run = { pipeline = "load" }
+            [pipeline.load]
+            [[pipeline.load.phase]]
+            name = "load"
+            lock = ["beat", "thrice", "long", "longer"]
+            semaphore = ["room", "space"]
+            run  = "true"
+            [lock.beat]
+            heartbeat_timeout = "600ms"
+            on_stale          = ["release"]
+            [lock.thrice]
+            heartbeat = "200ms"
+            on_stale  = ["escalate"]
+            [lock.long]
+            max_hold = "700ms"
+            [lock.longer]
+            timeout = "700ms"
+            [semaphore.room]
+            capacity          = 1
+            heartbeat_timeout = "600ms"
+            [semaphore.space]
+            max       = 1
+            heartbeat = "200ms"
+        """)
+        self.done("load")
+
+    @uses("lock.heartbeat_timeout", "lock.heartbeat", "lock.max_hold", "lock.timeout", "lock.on_stale")
+    def test_locks_that_nobody_keeps(self):
+        for name in ("beat", "thrice", "long", "longer"):
+            self.reeve("lock", "acquire", name, "--holder", "ben")
+            self.assertEqual(self.data("lock", "acquire", name, "--holder", "ana", "--wait", "20s")["holder"], "ana")
+        questions = self.data("decision", "list")["decisions"]
+        self.assertEqual(["thrice" in each["question"] for each in questions], [True], questions)
+
+    @uses("semaphore.heartbeat_timeout", "semaphore.heartbeat", "semaphore.max", "semaphore.capacity")
+    def test_slots_that_nobody_keeps(self):
+        for name in ("room", "space"):
+            self.assertEqual(self.data("sem", "show", name)["capacity"], 1)
+            self.reeve("sem", "acquire", name, "--holder", "ben")
+            self.reeve("sem", "acquire", name, "--holder", "ana", code=6)
+            self.reeve("sem", "acquire", name, "--holder", "ana", "--wait", "20s")
+
+
+class Watching(Project):
+    @uses("monitor.source", "monitor.condition", "monitor.response", "action.run", "action.cooldown",
+          "action.max_attempts", "cron.run.monitors", "watcher.source", "watcher.run", "scanner.source",
+          "scanner.run", "watcher.condition")
+    def test_monitors_and_actions(self):
+        self.write("""
+            [cron.look]
+            interval = "1s"
+            run      = { monitors = ["one", "two", "three"] }
+            [monitor.one]
+            source    = "cat items"
+            condition = "test {state} = down"
+            response  = ["poke", "kick:2", "give_up"]
+            [watcher.two]
+            source    = "cat items"
+            condition = "test {id} = b"
+            run       = "echo two {id} >> watched"
+            [scanner.three]
+            source = "cat items"
+            run    = "echo three {id} >> scanned"
+            [action.poke]
+            run      = "echo poke {id} >> done"
+            cooldown = "1s"
+            [action.kick]
+            run          = "echo kick {id} >> done"
+            max_attempts = 2
+            cooldown     = "1s"
+            [action.give_up]
+            run = "echo give_up {id} >> done"
+            max_attempts = 1
+        """)
+        self.file("items", '{"id": "a", "state": "down"}\n{"id": "b", "state": "up"}\n')
+        self.reeve("cron", "enable", "look")
+        self.until(lambda: "give_up a" in self.lines("done"), seconds=40)
+        looks = len(self.lines("scanned"))
+        self.until(lambda: len(self.lines("scanned")) > looks + 2)
+        self.assertEqual(self.lines("done"), ["poke a", "kick a", "kick a", "give_up a"])
+        self.assertEqual(set(self.lines("watched")), {"two b"})
+        self.assertEqual(set(self.lines("scanned")), {"three a", "three b"})
+
+    @uses("monitor.source", "monitor.condition", "monitor.response", "monitor.run")
+    def test_a_look_by_hand(self):
+        self.write("""
+            [monitor.one]
+            source    = "echo '[{\\"id\\": 1}, {\\"id\\": 2}]'"
+            condition = "test {id} = 2"
+            run       = "echo {id} >> out"
+            [monitor.two]
+            source    = "echo '{\\"id\\": 1}'"
+            response  = ["escalate"]
+        """)
+        self.reeve("monitor", "run", "one", "two")
+        self.assertEqual(self.lines("out"), ["2"])
+        self.until(lambda: "monitor=two id=1" in self.out("events", "--match", "monitor:**"))
+
+    @uses("notify.on", "notify.command")
+    def test_hooks_and_a_command_that_is_told(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name = "go"
+            run  = "reeve emit step:made what='a b'; false"
+            [events]
+            "pipeline:failed" = "echo {noun} {verb} {id} >> hooks"
+            "step:made"       = "echo {what} >> hooks"
+            [notify]
+            on      = ["pipeline:failed"]
+            command = "cat >> told"
+        """)
+        id = self.failed("go")["id"]
+        self.until(lambda: len(self.lines("hooks")) == 2 and self.lines("told"))
+        self.assertEqual(sorted(self.lines("hooks")), ["a b", f"pipeline failed {id}"])
+        told = json.loads(self.lines("told")[0])
+        self.assertEqual((told["name"], told["subject"]), ("pipeline:failed", id))
+
+    @uses("notify.on", "notify.desktop")
+    def test_the_desktop_is_told(self):
+        os.mkdir(os.path.join(self.work, "bin"))
+        self.file("bin/notify-send", f'#!/bin/sh\necho "$@" >> {self.work}/told\n', 0o755)
+        self.env["PATH"] = f"{self.work}/bin:{self.env['PATH']}"
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "go"
+            run  = "true"
+            [notify]
+            on      = ["pipeline:complete"]
+            desktop = true
+        """)
+        id = self.done("go")["id"]
+        self.until(lambda: self.lines("told"))
+        self.assertIn(id, self.lines("told")[0])

@@ -1,0 +1,268 @@
+"""For keys_test.py: what is around the phases, strategies and agents."""
+
+import os
+
+from keys_testing import Project, uses
+
+
+class Pipelines(Project):
+    @uses("pipeline.workspace", "pipeline.workspace.git", "pipeline.workspace.branch", "pipeline.workspace.base")
+    def test_a_worktree(self):
+        self.repository()
+        self.write("""
+            [command.go]
+            args = "<branch>"
+            run  = { pipeline = "go" }
+            [pipeline.go]
+            inputs    = ["branch"]
+            workspace = { git = true, branch = "fix/{branch}", base = "main" }
+            [[pipeline.go.phase]]
+            name = "work"
+            run  = "echo two > b.txt; git add b.txt; git commit -qm second; echo where=$PWD >> $REEVE_OUTPUT"
+        """)
+        shown = self.done("go", "7")
+        self.assertEqual(self.git("log", "--format=%s", "fix/7").split(), ["second", "first"])
+        self.assertEqual(self.git("log", "--format=%s", "main").split(), ["first"])
+        self.assertNotEqual(shown["outputs"]["work"]["where"], self.work)
+        self.assertFalse(self.has("b.txt"))
+
+    @uses("pipeline.workspace", "pipeline.workspace.folder")
+    def test_a_folder(self):
+        self.write("""
+            [command.own]
+            run = { pipeline = "own" }
+            [pipeline.own]
+            workspace = "folder"
+            [[pipeline.own.phase]]
+            name = "work"
+            run  = "ls -A | wc -l > {project}.txt; echo where=$PWD >> $REEVE_OUTPUT"
+            [command.named]
+            run = { pipeline = "named" }
+            [pipeline.named]
+            workspace = { folder = "parts/{id}" }
+            [[pipeline.named.phase]]
+            name = "work"
+            run  = "echo where=$PWD >> $REEVE_OUTPUT"
+        """)
+        first = self.done("own")["outputs"]["work"]["where"]
+        second = self.done("own")["outputs"]["work"]["where"]
+        self.assertNotEqual(first, second)
+        self.assertNotEqual(first, self.work)
+        os.mkdir(os.path.join(self.work, "parts"))
+        id = self.begin("named")
+        self.assertEqual(self.ends(id)["outputs"]["work"]["where"], os.path.join(self.work, "parts", id))
+
+    @uses("pipeline.on_cancel", "pipeline.after", "pipeline.pass_env", "pipeline.secret")
+    def test_around_the_phases(self):
+        self.write("""
+            [command.go]
+            args     = "[after]"
+            defaults = { after = "" }
+            run      = { pipeline = "go" }
+            [pipeline.go]
+            inputs    = ["after"]
+            after     = ["{after}"]
+            on_cancel = "clean"
+            pass_env  = ["TRACKER_URL"]
+            secret    = ["TRACKER_TOKEN"]
+            [[pipeline.go.phase]]
+            name = "work"
+            run  = "echo $TRACKER_URL ${#TRACKER_TOKEN} $OTHER; echo {id} >> out; until [ -e free ]; do sleep 0.02; done"
+            next = "end"
+            [[pipeline.go.phase]]
+            name = "clean"
+            run  = "echo clean >> out"
+        """)
+        env = {"TRACKER_URL": "http://x", "TRACKER_TOKEN": "hunter2hunter2", "OTHER": "no"}
+        first = self.begin("go", env=env)
+        second = self.begin("go", first)
+        self.blocked(second, "dependency")
+        self.until(lambda: self.lines("out") == [first])
+        third = self.begin("go")
+        self.until(lambda: third in self.lines("out"))
+        self.reeve("cancel", third)
+        self.ends(third, "cancelled")
+        self.assertEqual(self.lines("out"), [first, third, "clean"])
+        self.file("free")
+        self.ends(first)
+        self.ends(second)
+        self.assertEqual(self.lines("out")[3:], [second])
+        self.assertEqual(self.out("logs", first), "http://x 14")
+
+
+class Strategies(Project):
+    @uses("phase.strategy", "strategy.checkpoint", "strategy.on_exhaust", "attempt.name", "attempt.run",
+          "attempt.timeout", "attempt.rollback", "attempt.fallback_on", "attempt.agent")
+    def test_several_ways_to_one_end(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name     = "try"
+            strategy = "ways"
+            next     = "end"
+            [[pipeline.go.phase]]
+            name = "exhausted"
+            run  = "echo exhausted >> out"
+            [strategy.ways]
+            checkpoint = "echo noise >&2; echo before"
+            on_exhaust = "exhausted"
+            [[strategy.ways.attempt]]
+            name        = "slow"
+            run         = "echo slow {checkpoint} >> out; sleep 1000"
+            timeout     = "200ms"
+            rollback    = "echo back to {checkpoint} >> out"
+            fallback_on = ["timeout"]
+            [[strategy.ways.attempt]]
+            name        = "loud"
+            run         = "echo loud >> out; echo No SUCH branch; exit 1"
+            fallback_on = ["no such branch", "/never[0-9]/"]
+            [[strategy.ways.attempt]]
+            name  = "someone"
+            agent = "someone"
+            [agent.someone]
+            mode     = "print"
+            command  = "echo someone >> out; test -e good"
+        """)
+        self.failed("go")
+        tried = ["slow before", "back to before", "loud", "someone"]
+        self.assertEqual(self.lines("out"), [*tried, "exhausted"])
+        self.file("good")
+        self.file("out")
+        self.done("go")
+        self.assertEqual(self.lines("out"), tried)
+
+    @uses("attempt.merge", "attempt.branch", "attempt.into")
+    def test_merges(self):
+        self.repository()
+        self.write("""
+            [command.land]
+            args = "<topic>"
+            run  = { pipeline = "land" }
+            [pipeline.land]
+            inputs  = ["topic"]
+            on_fail = "fail"
+            [[pipeline.land.phase]]
+            name     = "land"
+            strategy = "land"
+            [strategy.land]
+            [[strategy.land.attempt]]
+            name   = "fast-forward"
+            merge  = "ff"
+            branch = "topic/{topic}"
+            into   = "main"
+            [[strategy.land.attempt]]
+            name   = "squash"
+            merge  = "squash"
+            branch = "topic/{topic}"
+            into   = "main"
+        """)
+        self.git("checkout", "-q", "-b", "desk")
+        for topic in ("x", "y"):
+            self.git("checkout", "-q", "-b", f"topic/{topic}", "desk")
+            self.file(f"{topic}.txt", topic)
+            self.git("add", f"{topic}.txt")
+            self.git("commit", "-q", "-m", topic)
+        self.git("checkout", "-q", "desk")
+        self.done("land", "x")
+        self.assertEqual(self.git("rev-parse", "main"), self.git("rev-parse", "topic/x"))
+        self.done("land", "y")
+        self.assertEqual(self.git("ls-tree", "--name-only", "main").split(), ["a.txt", "x.txt", "y.txt"])
+
+
+AGENT = """
+    [command.go]
+    args = "[who]"
+    defaults = { who = "world" }
+    run  = { pipeline = "go" }
+    [pipeline.go]
+    inputs  = ["who"]
+    on_fail = "fail"
+    [[pipeline.go.phase]]
+    name  = "work"
+    agent = "it"
+    [agent.it]
+"""
+
+
+class Agents(Project):
+    @uses("phase.agent", "agent.kind", "agent.command", "agent.mode", "agent.prompt", "agent.cwd", "agent.env",
+          "agent.timeout")
+    def test_one_that_is_run_to_its_end(self):
+        self.write(AGENT + """
+            kind    = "generic"
+            mode    = "print"
+            command = "read -r line; echo \\"$line $PWD $ROLE\\"; [ {who} != slow ] || sleep 1000"
+            prompt  = "hello {who}"
+            cwd     = "/usr"
+            env     = { ROLE = "of {who}" }
+            timeout = "2s"
+        """.replace("            ", "    "))
+        self.done("go")
+        agent = self.data("agent", "list")["agents"][0]["id"]
+        self.assertEqual(self.out("logs", agent), "hello world /usr of world")
+        self.failed("go", "slow")
+
+    @uses("phase.task", "agent.prompt_file", "agent.on_exit")
+    def test_how_one_ends(self):
+        self.write("""
+            [command.go]
+            run  = { pipeline = "go" }
+            [pipeline.go]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name = "work"
+            task = "it"
+            [[pipeline.go.phase]]
+            name  = "session"
+            agent = "session"
+            [agent.it]
+            mode        = "print"
+            command     = "cat >> out"
+            prompt_file = "prompt.txt"
+            [agent.session]
+            mode    = "session"
+            command = "echo session >> out; sleep 0.2"
+            on_exit = "fail"
+        """)
+        self.file("prompt.txt", "do it\n")
+        shown = self.failed("go")
+        self.assertEqual(self.lines("out"), ["do it", "session"])
+        self.assertEqual([phase["state"] for phase in shown["phases"]], ["done", "failed"])
+
+    @uses("agent.mode", "agent.idle_timeout", "agent.on_idle", "agent.prompt")
+    def test_a_session_that_is_idle_is_nudged_restarted_and_then_somebody_is_asked(self):
+        self.write(AGENT + """
+            mode         = "session"
+            command      = "echo began >> out; while read -r line; do echo \\"got $line\\" >> out; done"
+            prompt       = "hello {who}"
+            idle_timeout = "1s"
+            on_idle      = ["nudge:1", "restart:1", "escalate"]
+        """.replace("            ", "    "))
+        id = self.begin("go")
+        self.until(lambda: "got hello world" in self.lines("out"), self.read("out"))
+        self.blocked_by_agent(id)
+        self.assertEqual(self.lines("out").count("began"), 2, self.read("out"))
+        nudges = [line for line in self.lines("out") if line.startswith("got") and "hello" not in line]
+        self.assertGreaterEqual(len(nudges), 1, self.read("out"))
+        self.answer("done")
+        self.ends(id)
+
+    def blocked_by_agent(self, id):
+        return self.until(lambda: self.data("show", id).get("blocked_on", {}).get("kind") == "decision",
+                          f"nobody was asked: {self.out('why', id)}", seconds=40)
+
+    @uses("agent.progress_timeout", "agent.checkpoint", "agent.checkpoint.every", "agent.checkpoint.run")
+    def test_one_that_is_alive_and_gets_nowhere(self):
+        self.write(AGENT + """
+            mode             = "print"
+            command          = "while sleep 0.1; do echo alive; done"
+            idle_timeout     = "1h"
+            progress_timeout = "2500ms"
+            on_idle          = ["fail"]
+            checkpoint       = { every = "1s", run = "echo kept {who} >> kept" }
+        """.replace("            ", "    "))
+        self.failed("go")
+        self.assertIn("kept world", self.lines("kept"))
