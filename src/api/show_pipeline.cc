@@ -389,10 +389,10 @@ void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, boo
   tell.moment("ended_at", pipeline.ended_at);
   show_starter(tell, pipeline);
   show_progress(tell, state, pipeline);
-  if (in_list) return;
-
   if (!pipeline.workspace.empty()) json.field("workspace", pipeline.workspace);
   if (!pipeline.branch.empty()) json.field("branch", pipeline.branch);
+  if (in_list) return;
+
   if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
   if (pipeline.failure) json.field("last_error", pipeline.failure->error);
   json.field("runbook", pipeline.origin->set.hash);

@@ -392,7 +392,7 @@ std::string variable_of(std::string_view name) { return runbook::variable_name(n
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place) {
   std::vector<std::pair<std::string, std::string>> names;
-  const auto opened = open_runbooks(place);
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
   if (!opened) return names;
   for (const auto& [name, where] : opened->runbook.defined) {
     if (name.kind != kind) continue;
@@ -402,6 +402,14 @@ std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_v
                        is_command ? runbook::usage_of(command->second.arguments) : where.file);
   }
   return names;
+}
+
+std::vector<std::string> mistakes_in(const RunbookPlace& place) {
+  std::vector<std::string> lines;
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
+  if (opened) return lines;
+  for (const runbook::Mistake& mistake : opened.error()) lines.push_back(to_text(mistake));
+  return lines;
 }
 
 std::expected<std::string, CannotRun> usage_of_command(const std::string& name,
