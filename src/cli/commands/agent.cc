@@ -82,10 +82,7 @@ int send(Context& context, const Parsed& parsed) {
               "was sent it");
 }
 
-bool is_over(const Json& agent) {
-  const std::string& state = agent["state"].text();
-  return state == "done" || state == "failed" || state == "cancelled";
-}
+bool is_over(const Json& agent) { return agent.has("ended_at"); }
 
 // A change, and then a look again and again until `happened`; Ctrl-C only stops looking.
 template <class Happened>
@@ -126,7 +123,7 @@ int restart(Context& context, const Parsed& parsed) {
                    waits ? "was started anew" : "is started anew",
                    [](const Json& before, const Json& now) {
                      const bool anew = now["attempt"] != before["attempt"];
-                     return is_over(now) || (anew && now["state"].text() == "running");
+                     return is_over(now) || (anew && now.has("started_at"));
                    });
 }
 

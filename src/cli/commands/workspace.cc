@@ -78,12 +78,13 @@ int show(Context& context, const Parsed& parsed) {
 Answer removed(Client& client, const std::string& id, bool force) {
   Json params = json_of({{"id", id}});
   if (force) params.set("force", true);
-  Answer answer = client.change("pipeline.remove_workspace", std::move(params));
-  while (answer && answer->has("workspace") && answer->has("run")) {
+  const Answer told = client.change("pipeline.remove_workspace", std::move(params));
+  if (!told) return told;
+  for (;;) {
+    Answer now = client.ask("pipeline.show", json_of({{"id", id}}));
+    if (!now || !now->has("workspace") || !now->has("run")) return now;
     client.pump(look_every);
-    answer = client.ask("pipeline.show", json_of({{"id", id}}));
   }
-  return answer;
 }
 
 // Those of runs that are over; one with something in it that is nowhere else stays.
