@@ -45,8 +45,8 @@ std::optional<LogFile> parse_name(const std::string& folder, std::string_view na
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return file;
   const std::string_view number = name.substr(dot + 1);
-  const char* const end = number.data() + number.size();
-  const auto [dash, bad] = std::from_chars(number.data(), end, file.sequence);
+  const char* const end = number.end();
+  const auto [dash, bad] = std::from_chars(number.begin(), end, file.sequence);
   if (bad != std::errc{} || dash == end || *dash != '-') return file;
   const auto [stopped, worse] = std::from_chars(dash + 1, end, file.index);
   if (worse != std::errc{} || stopped != end) return file;

@@ -158,11 +158,12 @@ class Look {
   void take_back(const Json& record) {
     if (!record.has("decision")) return;
     // It may be answered already, or forgotten.
-    (void)context_.client().change("decision.resolve",
-                                   json_of({{"id", record["decision"]},
-                                            {"choice", seen},
-                                            {"text", "it is well again"},
-                                            {"by", "monitor " + name_}}));
+    [[maybe_unused]] const Answer answer =
+        context_.client().change("decision.resolve",
+                                 json_of({{"id", record["decision"]},
+                                          {"choice", seen},
+                                          {"text", "it is well again"},
+                                          {"by", "monitor " + name_}}));
   }
 
   static constexpr std::string_view seen = "seen";
