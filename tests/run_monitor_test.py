@@ -31,10 +31,6 @@ class Monitors(Project):
         self.put("things.json", json.dumps([{"id": "a"}, {"id": "b"}]))
         self.put("well.txt", "b\n")
 
-    def put(self, name, text):
-        with open(os.path.join(self.work, name), "w", encoding="utf-8") as file:
-            file.write(text)
-
     def read(self, name):
         try:
             with open(os.path.join(self.work, name), encoding="utf-8") as file:

@@ -53,6 +53,11 @@ class Worktrees(Project):
         self.assertEqual(self.said(cwd=self.tree), main)
         self.assertEqual(self.out("run", "local", "--here", cwd=self.tree), f"{self.work}\nwork")
 
+    def test_init_writes_into_the_project_or_with_here_into_the_worktree(self):
+        self.assertIn(os.path.join(self.work, ".reeve/runbooks/hello.toml"), self.out("init", cwd=self.tree))
+        self.assertIn(os.path.join(self.tree, ".reeve/runbooks/hello.toml"),
+                      self.out("init", "--here", cwd=self.tree))
+
     def test_two_texts_at_once_do_not_refuse_each_other(self):
         path = os.path.join(self.tree, ".reeve/runbooks/test.toml")
         with open(path, "w", encoding="utf-8") as file:

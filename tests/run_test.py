@@ -24,6 +24,10 @@ class Project(Home):
             file.write(textwrap.dedent(text))
         return path
 
+    def put(self, name, text):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
     def blocked(self, id, kind):
         def look():
             shown = self.data("pipeline", "show", id)
@@ -399,6 +403,15 @@ class Questions(Project):
         self.assertEqual(answer("2", "2", "it's 3"), "2\n")
         self.assertEqual(answer("2", "4", "it's 3"), "it's 3\n")
         self.assertEqual(answer("9"), "9\n")
+
+    def test_a_question_without_a_wait_stays_when_the_asker_has_gone(self):
+        id = self.out("ask", "The mirror is down", "--option", "seen", "--no-wait")
+        self.assertRegex(id, "^ask-")
+        self.stop_daemon(signal.SIGKILL)
+        self.assertEqual([each["id"] for each in self.data("decision", "list")["decisions"]], [id])
+        self.out("decision", "resolve", id, "-c", "1")
+        self.assertEqual(self.data("decision", "list")["decisions"], [])
+        self.reeve("ask", "x", "--no-wait", "--timeout", "1s", code=2)
 
     def test_an_interrupted_question_is_withdrawn(self):
         asking = self.start("ask", "Publish?")

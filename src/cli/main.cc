@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
                                       .plan_monitor = reeve::tools::plan_monitor,
                                       .variable = reeve::tools::variable_of,
                                       .next_fires = reeve::tools::next_fires,
+                                      .mistakes = reeve::tools::mistakes_in,
                                       .first_runbook = reeve::tools::first_runbook()};
   return reeve::cli::run(words,
                          {.version = REEVE_VERSION,

@@ -43,6 +43,7 @@ struct Runbooks {
   std::function<Or<std::vector<std::int64_t>>(
       const std::string&, const Place&, std::int64_t now_ms, std::size_t count)>
       next_fires = {};
+  std::function<std::vector<std::string>(const Place&)> mistakes = {};
 
   // The text of `reeve init`.
   std::string_view first_runbook = {};

@@ -2,12 +2,12 @@
 
 #include "base/match.h"
 #include "codec/json.h"
-#include "codec/shell_word.h"
 #include "core/input.h"
 #include "core/interpolate.h"
 #include "core/shapes.h"
 #include "runbook/shell_text.h"
 #include "tools/json.h"
+#include "tools/monitor_plan.h"
 #include "tools/open_runbooks.h"
 
 #include <fmt/format.h>
@@ -104,70 +104,6 @@ class Reach {
   const definition::Set& set_;
   std::set<std::string> seen_;
 };
-
-MonitorPlan plan_of(const runbook::Runbook& runbook, const runbook::Monitor& monitor) {
-  MonitorPlan plan{monitor.source, monitor.condition, {}};
-  if (!monitor.run.empty()) {
-    // Whenever the condition holds, without end.
-    plan.responses.push_back({"run", UINT32_MAX, monitor.run, 0, 0});
-  }
-  for (const runbook::Reaction& reaction : monitor.response) {
-    MonitorPlan::Response response{reaction.name, reaction.times, {}, 0, 0};
-    const auto action = runbook.actions.find(reaction.name);
-    if (action != runbook.actions.end()) {
-      response.program = action->second.run;
-      response.cooldown_ms = action->second.cooldown.count();
-      response.max_attempts = action->second.max_attempts;
-    }
-    plan.responses.push_back(std::move(response));
-  }
-  return plan;
-}
-
-std::string json_of(const MonitorPlan& plan) {
-  std::string responses;
-  for (const MonitorPlan::Response& each : plan.responses) {
-    responses +=
-        fmt::format(R"({}{{"name":{},"times":{},"program":{},"cooldown_ms":{},"max_attempts":{}}})",
-                    responses.empty() ? "" : ",",
-                    json(each.name),
-                    each.times,
-                    json(each.program),
-                    each.cooldown_ms,
-                    each.max_attempts);
-  }
-  return fmt::format(R"({{"source":{},"condition":{},"responses":[{}]}})",
-                     json(plan.source),
-                     json(plan.condition),
-                     responses);
-}
-
-// A cron that runs monitors keeps them as they are now, like everything else it was enabled with:
-// they travel in its program. (Too large for one word of a command line, they are read anew.)
-definition::Set with_monitors(const runbook::Runbook& runbook) {
-  constexpr std::size_t most_bytes = 60'000;
-  constexpr std::string_view command = "exec reeve monitor run ";
-  definition::Set set = runbook.set;
-  for (const auto& [name, cron] : runbook.set.crons) {
-    const auto* run = std::get_if<cron::RunMonitors>(&cron.run);
-    if (!run || !run->text.starts_with(command)) continue;
-    std::string plans;
-    for (const std::string& each : run->monitors) {
-      const auto monitor = runbook.monitors.find(each);
-      if (monitor == runbook.monitors.end()) continue;
-      plans += (plans.empty() ? "{" : ",") + json(each) + ":";
-      plans += json_of(plan_of(runbook, monitor->second));
-    }
-    const std::string word = codec::shell_word(plans + "}");
-    if (plans.empty() || word.size() > most_bytes) continue;
-    cron::RunMonitors pinned = *run;
-    pinned.text.insert(command.size(), "--plan " + word + " ");
-    cron::Definition changed = cron;
-    changed.run = std::move(pinned);
-    set.crons.set(name, changed);
-  }
-  return set;
-}
 
 std::expected<Definitions, CannotRun> definitions_of(const runbook::Runbook& runbook,
                                                      const Reach& reach) {
@@ -392,7 +328,7 @@ std::string variable_of(std::string_view name) { return runbook::variable_name(n
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place) {
   std::vector<std::pair<std::string, std::string>> names;
-  const auto opened = open_runbooks(place);
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
   if (!opened) return names;
   for (const auto& [name, where] : opened->runbook.defined) {
     if (name.kind != kind) continue;
@@ -402,6 +338,14 @@ std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_v
                        is_command ? runbook::usage_of(command->second.arguments) : where.file);
   }
   return names;
+}
+
+std::vector<std::string> mistakes_in(const RunbookPlace& place) {
+  std::vector<std::string> lines;
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
+  if (opened) return lines;
+  for (const runbook::Mistake& mistake : opened.error()) lines.push_back(to_text(mistake));
+  return lines;
 }
 
 std::expected<std::string, CannotRun> usage_of_command(const std::string& name,

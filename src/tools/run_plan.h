@@ -108,6 +108,10 @@ std::string variable_of(std::string_view name);
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place);
 
+// What is wrong with the runbooks, a line for each, but for programs that bash cannot read:
+// quickly, for who looks every second.
+std::vector<std::string> mistakes_in(const RunbookPlace& place);
+
 // `reeve run NAME --help`.
 std::expected<std::string, CannotRun> usage_of_command(const std::string& name,
                                                        const RunbookPlace& place);

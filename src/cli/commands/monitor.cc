@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/monitor_memory.h"
+#include "cli/commands/program.h"
 #include "cli/context.h"
 #include "cli/text.h"
 
@@ -7,12 +8,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <csignal>
-#include <fcntl.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // `reeve monitor run`: one look of a monitor, as its cron makes it. What was done about an item,
@@ -23,66 +19,6 @@ namespace reeve::cli {
 namespace {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
-constexpr std::size_t most_output = std::size_t{4} << 20U;
-
-struct Ran {
-  int code = -1;
-  std::string output;
-};
-
-// bash -c, with these variables beside ours; stdout is gathered if it is wanted.
-Ran run_program(const std::string& program, const Values& variables, bool gather) {
-  std::array<int, 2> pipe{-1, -1};
-  if (gather && ::pipe2(pipe.data(), O_CLOEXEC) != 0) return {};
-  std::vector<std::string> texts;
-  for (char** entry = environ; *entry != nullptr; ++entry) texts.emplace_back(*entry);
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& text : texts) environment.push_back(text.data());
-  environment.push_back(nullptr);
-  std::array<std::string, 4> words{"bash", "-c", program, "reeve"};
-  std::array<char*, 5> arguments{
-      words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  // What an action says is for the log, like what we say.
-  ::posix_spawn_file_actions_adddup2(&actions, gather ? pipe[1] : 2, 1);
-  // We do without SIGPIPE; programs rely on it.
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t signals;
-  ::sigemptyset(&signals);
-  ::sigaddset(&signals, SIGPIPE);
-  ::posix_spawnattr_setsigdefault(&attributes, &signals);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  pid_t child = -1;
-  const int failed =
-      ::posix_spawnp(&child, "bash", &actions, &attributes, arguments.data(), environment.data());
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
-  Ran ran;
-  if (gather) {
-    ::close(pipe[1]);
-    std::string bytes(std::size_t{64} << 10U, '\0');
-    for (;;) {
-      const ssize_t got = ::read(pipe[0], bytes.data(), bytes.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      if (ran.output.size() < most_output) {
-        ran.output.append(bytes, 0, static_cast<std::size_t>(got));
-      }
-    }
-    ::close(pipe[0]);
-  }
-  if (failed != 0) return ran;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
-
 // A JSON array; the first array in the `data` of an answer of ours; or one JSON object a line.
 std::optional<Json::Array> items_in(const std::string& text) {
   if (const auto whole = parse_json(text)) {
@@ -222,11 +158,12 @@ class Look {
   void take_back(const Json& record) {
     if (!record.has("decision")) return;
     // It may be answered already, or forgotten.
-    (void)context_.client().change("decision.resolve",
-                                   json_of({{"id", record["decision"]},
-                                            {"choice", seen},
-                                            {"text", "it is well again"},
-                                            {"by", "monitor " + name_}}));
+    [[maybe_unused]] const Answer answer =
+        context_.client().change("decision.resolve",
+                                 json_of({{"id", record["decision"]},
+                                          {"choice", seen},
+                                          {"text", "it is well again"},
+                                          {"by", "monitor " + name_}}));
   }
 
   static constexpr std::string_view seen = "seen";

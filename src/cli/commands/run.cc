@@ -176,16 +176,17 @@ std::optional<std::string> write_new(const std::string& path, std::string_view t
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) return error_of(path);
   const ssize_t written = ::write(file, text.data(), text.size());
-  const bool failed = written != static_cast<ssize_t>(text.size()) || ::close(file) != 0;
+  const bool closed = ::close(file) == 0;
+  const bool failed = written != static_cast<ssize_t>(text.size()) || !closed;
   return failed ? std::optional(error_of(path)) : std::nullopt;
 }
 
 }  // namespace
 
-int init_command(Context& context, const Parsed&) {
+int init_command(Context& context, const Parsed& parsed) {
   // Where the project is, if there is one; else here.
   const std::string here = working_directory();
-  const auto project = find_project(here);
+  const auto project = parsed.has("here") ? find_checkout(here) : find_project(here);
   const std::string root = project ? project->path : here;
   const std::string folder = root + "/.reeve/runbooks";
   const std::string path = folder + "/hello.toml";

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "api/tell.h"
+#include "core/pipeline.h"
+#include "core/state.h"
+
+// How far a run has come, phase by phase.
+namespace reeve::api {
+
+// `"phases":[{"name","state","visits"}…]`: of the phase it is in its own state, of those before
+// `done`, `failed`, or `left` if something else than its end led away from it.
+void show_phases(Tell& tell, const State& state, const pipeline::Pipeline& pipeline);
+
+}  // namespace reeve::api
