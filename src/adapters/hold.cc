@@ -86,6 +86,7 @@ class Holding {
   pid_t main_ = -1;
   bool main_ended_ = false;
   bool alone_ = false;  // there is no child left
+  int alone_looks_ = 0;
   Stage stage_ = Stage::Running;
   Millis timeout_at_ = Millis::max();
   Millis next_ = Millis::max();  // of the stage
@@ -246,8 +247,10 @@ void Holding::reap() {
   alone_ = pid < 0 && errno == ECHILD;
   // A daemon that was started from in here is nobody's.
   if (main_ended_ && !alone_) {
+    // Twice: who forks and ends while one looks is seen by neither name.
     const Result<std::vector<ProcessStatus>> left = descendants_of(getpid());
-    alone_ = left && left->empty();
+    alone_looks_ = left && left->empty() ? alone_looks_ + 1 : 0;
+    alone_ = alone_looks_ >= 2;
   }
 }
 

@@ -70,6 +70,10 @@ TEST(RunFiles, OutputIsKeysAndValues) {
             "line 2 of $REEVE_OUTPUT is not key=value");
   EXPECT_FALSE(parse_output("=1\n"));
   EXPECT_FALSE(parse_output("a b=1\n"));
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a=\n";
+  EXPECT_EQ(parse_output(many)->size(), 1000U);
+  EXPECT_FALSE(parse_output(many + "a=\n"));
 }
 
 TEST(RunFiles, AnEffectHasAName) {
@@ -209,7 +213,7 @@ TEST_F(HoldTest, ATimeoutEndsTheWholeTree) {
   spec.timeout = Duration{200};
   const auto began = Clock::now();
   const Outcome outcome = held(home, spec);
-  EXPECT_LT(Clock::now() - began, 4s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.ended, Ended::Failed);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -223,7 +227,7 @@ TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
   const auto began = Clock::now();
   const Outcome outcome = held(home, spec);
   EXPECT_GE(Clock::now() - began, 500ms);
-  EXPECT_LT(Clock::now() - began, 4s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.signal, SIGKILL);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -236,7 +240,7 @@ TEST_F(HoldTest, ATermWithANumberBringsTheGrace) {
   const auto began = Clock::now();
   sigqueue(pid, SIGTERM, sigval{.sival_int = 100});
   wait_for(pid);
-  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_LT(Clock::now() - began, 60s);
   const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
   EXPECT_EQ(outcome.error, "ended on request");
   EXPECT_EQ(outcome.ended, Ended::Failed);
@@ -266,7 +270,7 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
   const auto began = Clock::now();
   const Outcome outcome = play("(setsid sleep 300 >/dev/null 2>&1 &) ; exit 0");
   EXPECT_GE(Clock::now() - began, 4s);
-  EXPECT_LT(Clock::now() - began, 9s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_EQ(outcome.ended, Ended::Done);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -276,19 +280,19 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
 TEST_F(HoldTest, OrItMayStayIfThatIsWhatItWasFor) {
   RunSpec spec = home.spec("(setsid sleep 300 >/dev/null 2>&1 &) ; exit 0");
   spec.leaves_others = true;
-  const auto began = Clock::now();
   EXPECT_EQ(held(home, spec).exit_code, 0);
-  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_EQ(home.read("log"), "");
   EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path())->size(), 1U);
 }
 
 TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
   // The test program with these words sleeps: see testing.cc.
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const auto began = Clock::now();
-  const Outcome outcome =
-      play("ln -s " + program + " reeve; (setsid ./reeve daemon run &) ; sleep 0.2; exit 3");
-  EXPECT_LT(Clock::now() - began, 3s);
+  const Outcome outcome = play("ln -s " + program +
+                               " reeve; setsid ./reeve daemon run & "
+                               "until [ \"$(tr '\\0' ' ' < /proc/$!/cmdline)\" = "
+                               "'./reeve daemon run ' ]; do :; done; exit 3");
+  EXPECT_EQ(home.read("log"), "");
   EXPECT_EQ(outcome.exit_code, 3);
   bool is_there = false;
   const std::vector<ProcessStatus> all = all_processes().value();

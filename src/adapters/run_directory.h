@@ -75,7 +75,7 @@ Result<RunSpec> parse_spec(std::string_view text);
 std::string to_text(const Outcome& outcome);
 Result<Outcome> parse_outcome(std::string_view text);
 
-// `key=value` lines, in order. An error names the first line that is none.
+// `key=value` lines, in order, at most 1,000. An error names the first line that is none.
 Result<Variables> parse_output(std::string_view text);
 
 // With U+FFFD for what is not UTF-8, and for NUL: what a program said is shown to people as JSON.
@@ -133,7 +133,7 @@ Result<std::string> try_read_whole(const std::string& path,
 // Made anew, mode 0600.
 Result<void> write_whole(const std::string& path, std::string_view text, bool synced);
 Result<void> make_folders(const std::string& path);  // mode 0700, and those above it
-void sync_folder(const std::string& path);
+bool sync_folder(const std::string& path);
 std::string error_text(int number);
 // Of an error number: NotFound, Full (there is no room), Timeout (no descriptors or no memory now:
 // look again), or Io.

@@ -34,7 +34,7 @@ void RunnerTest::restart() {
   around.home = home_path;
   around.socket = home_path + "/reeve.sock";
   around.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  around.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
+  around.environment = {{"PATH", search_path},
                         {"HOME", home.path()},
                         {"LC_TIME", "C"},
                         {"SECRET", "not for steps"}};
