@@ -281,7 +281,8 @@ void Holding::wait_for_log() const {
   Millis quiet_at = now() + 200ms;
   for (off_t size = -1; now() < end && now() < quiet_at;) {
     struct stat about{};
-    if (stat(spec_.log.c_str(), &about) == 0 && std::exchange(size, about.st_size) != about.st_size) {
+    if (stat(spec_.log.c_str(), &about) == 0 &&
+        std::exchange(size, about.st_size) != about.st_size) {
       quiet_at = now() + 200ms;
     }
     pause_for(20ms);

@@ -16,8 +16,8 @@ struct HoldTreeTest : ::testing::Test {
   Home home;
   RunDirectory run{home.at("run")};
   // With these words the test program is a hold, or sleeps as a daemon: see testing.cc.
-  std::string reeve = "ln -s " + std::filesystem::read_symlink("/proc/self/exe").string() +
-                      " reeve 2>/dev/null; ";
+  std::string reeve =
+      "ln -s " + std::filesystem::read_symlink("/proc/self/exe").string() + " reeve 2>/dev/null; ";
   std::string socket = home.at("tmux.sock");
   std::string tmux = "REEVE_TMUX_SERVER=1 tmux -S '" + socket + "' -f /dev/null ";
 
@@ -40,8 +40,8 @@ TEST_F(HoldTreeTest, TheHoldOfAnotherRunIsNoPartOfIt) {
   EXPECT_EQ(home.read("log").find("left running"), std::string::npos);
   EXPECT_TRUE(std::holds_alternative<RunDirectory::Running>(other.look()));
   home.write("go", "");
-  ASSERT_TRUE(becomes_true(
-      [&] { return std::holds_alternative<RunDirectory::Ended>(other.look()); }, 20s));
+  ASSERT_TRUE(
+      becomes_true([&] { return std::holds_alternative<RunDirectory::Ended>(other.look()); }, 20s));
   EXPECT_EQ(std::get<RunDirectory::Ended>(other.look()).outcome.exit_code, 7);
 }
 
@@ -67,7 +67,8 @@ TEST_F(HoldTreeTest, ToEndWhoStartedTheServerOfSessionsEndsNoneOfThem) {
 
 // A server that a step starts for itself is one of the things that it left running.
 TEST_F(HoldTreeTest, AServerOfItsOwnIsEndedWithIt) {
-  RunSpec spec = home.spec("tmux -S " + socket + " -f /dev/null new-session -d sleep 300; sleep 300");
+  RunSpec spec =
+      home.spec("tmux -S " + socket + " -f /dev/null new-session -d sleep 300; sleep 300");
   spec.timeout = Duration{3000};
   EXPECT_TRUE(held(home, spec).timed_out);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());

@@ -186,8 +186,8 @@ TEST_F(ProcessHandsTest, ATreeThatDoesNotListenIsKilledAndSeenDead) {
   const std::string text = "trap '' TERM; (trap '' TERM; setsid sleep 30) & touch " +
                            home.at("ready") + "; while :; do sleep 0.05; done";
   Child child(text.c_str());
-  ASSERT_TRUE(testing::becomes_true(
-      [&] { return std::filesystem::exists(home.at("ready")); }, 20s));
+  ASSERT_TRUE(
+      testing::becomes_true([&] { return std::filesystem::exists(home.at("ready")); }, 20s));
   const Process process = *own_process(child.pid, false, boot);
   hands.start({EffectId{1, 0}, {Kill{process, Duration{200}}, ToCustody{process}}});
   // Reaped by hand: a zombie counts as gone, but not in our own table of children.

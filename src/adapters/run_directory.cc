@@ -202,9 +202,9 @@ Result<Variables> parse_output(std::string_view text) {
                   "line " + std::to_string(number) + " of $REEVE_OUTPUT is not key=value");
     }
     if (values.size() == most_values) {
-      return fail(Error::Code::BadRequest,
-                  "there are more than " + std::to_string(most_values) +
-                      " values in $REEVE_OUTPUT");
+      return fail(
+          Error::Code::BadRequest,
+          "there are more than " + std::to_string(most_values) + " values in $REEVE_OUTPUT");
     }
     values.emplace_back(key, clean_text(line.substr(equals + 1)));
   }

@@ -90,10 +90,10 @@ class Runner final : public engine::Hands {
     bool starts = false;  // it starts a session
     Descriptor pidfd = {};
     std::optional<Process> hold = {};
-    bool is_fresh = false;     // we started it: nothing of it is old
-    bool is_unborn = false;    // its hold was asked for
+    bool is_fresh = false;   // we started it: nothing of it is old
+    bool is_unborn = false;  // its hold was asked for
     Clock::time_point asked_at = {};
-    bool is_orphaned = false;  // its hold is gone, and something of it is left
+    bool is_orphaned = false;               // its hold is gone, and something of it is left
     std::optional<Duration> limit_at = {};  // of an orphan: when it is ended, since the boot
     Duration limit_grace{5000};
     bool timed_out = false;

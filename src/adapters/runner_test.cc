@@ -78,7 +78,8 @@ TEST_F(RunnerTest, TheFolderOfARunGoesWhenItsOutcomeIsDurable) {
 }
 
 TEST_F(RunnerTest, AlsoIfItsStepMadeFoldersInIt) {
-  const EffectId effect = begin(shell("mkdir -p $REEVE_RUN/a/b; touch $REEVE_RUN/a/b/c").effect.what);
+  const EffectId effect =
+      begin(shell("mkdir -p $REEVE_RUN/a/b; touch $REEVE_RUN/a/b/c").effect.what);
   outcome_of(effect);
   runner->durable(1);
   EXPECT_TRUE(becomes_true([&] { return !has_run(effect); }, 20s));

@@ -328,7 +328,8 @@ void Loop::stop(bool kill) {
   more_ = true;
 }
 
-// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
+// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told.
+// Saving: the checkpoint is being written.
 void Loop::advance() {
   switch (stage_) {
     case Stage::Serving:
