@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Whom a hold ends, and whom it lets be.
@@ -72,6 +73,27 @@ TEST_F(HoldTreeTest, AServerOfItsOwnIsEndedWithIt) {
   spec.timeout = Duration{3000};
   EXPECT_TRUE(held(home, spec).timed_out);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
+}
+
+// As with a folder on a disk that does not answer: here nobody ever writes into its input.
+TEST_F(HoldTreeTest, OneThatCannotBeginIsEndedAtItsLimit) {
+  RunSpec spec = home.spec("echo begun");
+  spec.has_stdin = true;
+  spec.timeout = Duration{300};
+  spec.grace = Duration{100};
+  ASSERT_TRUE(run.prepare(spec));
+  std::filesystem::remove(run.file("stdin"));
+  ASSERT_EQ(mkfifo(run.file("stdin").c_str(), 0600), 0);
+  const pid_t pid = start_hold(run);
+  ASSERT_TRUE(becomes_true([&] { return run.has_started(); }, 20s));
+  const auto is_over = [&] { return std::holds_alternative<RunDirectory::Ended>(run.look()); };
+  EXPECT_TRUE(becomes_true(is_over, 20s));
+  if (!is_over()) kill(pid, SIGKILL);
+  wait_for(pid);
+  ASSERT_TRUE(is_over());
+  const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
+  EXPECT_TRUE(outcome.timed_out);
+  EXPECT_EQ(outcome.output, "");
 }
 
 }  // namespace
