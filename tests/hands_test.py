@@ -63,7 +63,7 @@ class Hands(Home):
             [[pipeline.outer.phase]]
             name = "work"
             run  = '''
-            unset REEVE_SOCKET REEVE_PIPELINE REEVE_HOLDER
+            unset REEVE_SOCKET REEVE_PROJECT REEVE_PIPELINE REEVE_HOLDER
             REEVE_HOME=$PWD/other reeve run inner
             touch begun
             until [ -e end ]; do sleep 0.02; done
