@@ -108,7 +108,7 @@ class Home(unittest.TestCase):
             stderr=options.pop("stderr", subprocess.PIPE),
             text=True,
             env={**self.env, **(env or {})},
-            cwd=self.work,
+            cwd=options.pop("cwd", self.work),
             **options,
         )
         self.started.append(process)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import textwrap
 import time
@@ -22,6 +23,10 @@ class Project(Home):
         with open(path, "w", encoding="utf-8") as file:
             file.write(textwrap.dedent(text))
         return path
+
+    def put(self, name, text):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8") as file:
+            file.write(text)
 
     def blocked(self, id, kind):
         def look():
@@ -209,7 +214,7 @@ class Runs(Project):
         self.assertIn(decision, self.out("status"))
         why = self.out("why", id)
         self.assertIn("decision " + decision, why)
-        self.assertIn("--choice 'retry'|'skip'|'fail'|'cancel'", self.err("decision", "resolve", decision, code=2))
+        self.assertIn("--choice: retry, skip, fail, cancel", self.err("decision", "resolve", decision, code=2))
         self.assertIn("must be one of", self.err("decision", "resolve", decision, "--choice", "x", code=2))
         self.assertIn("answered: skip", self.out("decision", "resolve", decision, "--choice", "skip"))
         self.assertEqual(self.error("decision", "resolve", decision, "-c", "1", code=5)["code"], "ANSWERED")
@@ -244,6 +249,7 @@ class Runs(Project):
         time.sleep(0.2)
         self.assertIn("cancelled", self.out("cancel", id))
         self.assertEqual(waiting.wait(10), 4)
+        self.assertEqual(self.error("wait", id, code=4)["details"]["state"], "cancelled")
         self.assertIn("cancelled", self.out("cancel", id))
         self.assertEqual(self.data("decision", "list")["decisions"], [])
         self.assertEqual(self.out("pipeline", "list", "--active", "-q"), "")
@@ -281,6 +287,86 @@ class Runs(Project):
         self.assertIn('has no input "vresion"', self.err("pipeline", "start", "ship", "vresion=2", code=2))
         self.assertIn("lacks", self.err("pipeline", "start", "ship", "version=2", code=2))
 
+    def test_phases_are_suggested_and_those_that_failed_are_not_called_done(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name    = "build"
+            run     = "exit 3"
+            on_fail = "mend"
+            next    = "ship"
+            [[pipeline.go.phase]]
+            name = "ship"
+            run  = "true"
+            [[pipeline.go.phase]]
+            name = "mend"
+            run  = "exit 3"
+            next = "build"
+        """)
+        id = self.run_id("go")
+        self.blocked(id, "decision")
+        states = {each["name"]: each["state"] for each in self.data("show", id)["phases"]}
+        self.assertEqual(states, {"build": "left", "ship": "to come", "mend": "blocked"})
+        self.assertIn('did you mean "ship"?', self.err("pipeline", "transition", id, "shpi", code=3))
+        self.assertIn('did you mean "build"?', self.err("resume", id, "--from", "biuld", code=3))
+
+    def test_the_word_of_an_attempt_that_is_over_is_dropped(self):
+        self.write(BROKEN)
+        id = self.run_id("ship", "1.2")
+        self.blocked(id, "decision")
+        env = {"REEVE_PIPELINE": id, "REEVE_PHASE": "publish", "REEVE_ATTEMPT": "1"}
+        self.assertIn("no longer counts", self.err("done", env=env, code=6))
+        self.assertEqual(self.data("show", id)["phase"], "build")
+
+    def test_commands_that_are_suggested_can_be_copied(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "build"
+            pre  = ["broken"]
+            run  = "true"
+            [guard.broken]
+            condition = "exit 2"
+            timeout   = "100ms"
+        """)
+        id = self.run_id("go")
+        decision = self.blocked(id, "decision")["blocked_on"]["name"]
+        self.assertIn(
+            f"`reeve decision resolve {decision} --choice 'check again'`, or pass, fail, cancel",
+            self.out("why", decision))
+        asking = self.start("ask", "Go?", "--option", "it's on")
+        self.until(lambda: len(self.data("decision", "list")["decisions"]) == 2)
+        other = self.data("decision", "list")["decisions"][-1]["id"]
+        suggested = self.out("decision", "show", other).split("answer: reeve ")[1]
+        self.out(*shlex.split(suggested))
+        self.assertEqual(asking.communicate(timeout=20)[0], "it's on\n")
+
+    def test_every_answer_in_json_is_one(self):
+        self.write(WORKER + """
+            [worker.second]
+            queue   = "bugs"
+            handler = "pipeline.fix"
+        """)
+        started = self.data("worker", "start", "bugfix", "second")["workers"]
+        self.assertEqual([each["name"] for each in started], ["bugfix", "second"])
+        self.assertEqual(self.out("worker", "start", "bugfix", "second", "-q"), "bugfix\nsecond")
+        self.write(BROKEN, "broken.toml")
+        id = self.run_id("ship", "1.2")
+        self.assertEqual(self.out("cancel", id, "--no-wait", "-q"), id)
+
+    def test_decisions_of_other_projects_are_not_offered(self):
+        asking = self.start("ask", "Go?")
+        self.until(lambda: self.data("decision", "list")["decisions"])
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve"))
+        self.assertTrue(self.out("__complete", "--", "decision", "show", "ask-"))
+        self.assertEqual(self.out("__complete", "--", "decision", "show", "ask-", cwd=other), "")
+        asking.kill()
+
     def test_steps_speak_from_inside_only(self):
         for words in (["done"], ["checkpoint", "x"], ["heartbeat"]):
             self.assertIn("is for the steps of a pipeline", self.err(*words, code=2))
@@ -303,6 +389,29 @@ class Questions(Project):
         self.assertIn("-m TEXT", self.err("decision", "resolve", question["id"], code=2))
         self.out("decision", "resolve", question["id"], "-m", "the blue one")
         self.assertEqual(free.communicate(timeout=10)[0], "the blue one\n")
+
+    def test_a_choice_that_is_called_a_number_is_meant_by_it(self):
+        def answer(choice, *options):
+            asking = self.start("ask", "How many?", *(word for each in options for word in ("--option", each)))
+            question = self.until(lambda: self.data("decision", "list")["decisions"])[0]
+            self.reeve("decision", "resolve", question["id"], "--choice", "9", code=2 if options else 0)
+            if options:
+                self.out("decision", "resolve", question["id"], "--choice", choice)
+            return asking.communicate(timeout=20)[0]
+
+        self.assertEqual(answer("1", "2", "1"), "1\n")
+        self.assertEqual(answer("2", "2", "it's 3"), "2\n")
+        self.assertEqual(answer("2", "4", "it's 3"), "it's 3\n")
+        self.assertEqual(answer("9"), "9\n")
+
+    def test_a_question_without_a_wait_stays_when_the_asker_has_gone(self):
+        id = self.out("ask", "The mirror is down", "--option", "seen", "--no-wait")
+        self.assertRegex(id, "^ask-")
+        self.stop_daemon(signal.SIGKILL)
+        self.assertEqual([each["id"] for each in self.data("decision", "list")["decisions"]], [id])
+        self.out("decision", "resolve", id, "-c", "1")
+        self.assertEqual(self.data("decision", "list")["decisions"], [])
+        self.reeve("ask", "x", "--no-wait", "--timeout", "1s", code=2)
 
     def test_an_interrupted_question_is_withdrawn(self):
         asking = self.start("ask", "Publish?")
@@ -365,6 +474,10 @@ class Workers(Project):
         self.assertIn("did you mean", self.err("worker", "start", "bugfx", code=3))
         self.assertEqual(self.error("worker", "show", "bugfx", code=3)["code"], "NOT_FOUND")
         self.assertIn("whole number", self.err("run", "report", "1", "-p", "x", code=2))
+        for words in (["--wait"], ["--follow"], ["--wait", "--timeout", "1s"]):
+            before = self.data("queue", "stats", "bugs")["queues"][0]
+            self.assertIn("puts an item into a queue", self.err("run", "report", "1", *words, code=2))
+            self.assertEqual(self.data("queue", "stats", "bugs")["queues"][0]["pending"], before["pending"])
 
     def test_a_cron_says_when_runs_now_and_stays_enabled(self):
         self.write(WORKER)
@@ -490,7 +603,10 @@ class Steps(Project):
         self.blocked(second, "lock")
         why = self.out("why", second)
         self.assertIn(f"lock main held by {id}", why)
-        self.assertIn(f"phase second of {id}", why)
+        self.assertRegex(why, f"phase second of {id} since .*, process [0-9]+\n")
+        link = self.data("why", second)["waiting_on"][-1]
+        with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
+            self.assertIn(b"hold", file.read())
         self.assertIn(id, self.out("status"))
         os.remove(os.path.join(self.work, "hold"))
         self.assertEqual(self.data("wait", id, second)["pipelines"][1]["state"], "done")
@@ -534,8 +650,10 @@ class Steps(Project):
 
     def test_a_steps_own_word_counts(self):
         self.assertEqual(self.data("run", "word", "good", "--wait")["state"], "done")
-        failed = json.loads(self.reeve("--json", "run", "word", "bad luck", "--wait", code=1).stdout)
-        self.assertIn("bad luck", failed["data"]["error"])
+        failed = self.error("run", "word", "bad luck", "--wait", code=1)
+        self.assertEqual(failed["code"], "FAILED")
+        self.assertIn("failed in say: bad luck", failed["message"])
+        self.assertIn("bad luck", failed["details"]["error"])
 
     def test_a_step_asks_and_the_answer_is_its_output(self):
         id = self.run_id("ask")

@@ -214,6 +214,12 @@ void Asking::submit_and_look(std::string_view kind, Command command, ShowReply s
   desk().submit_and_look(rpc_, call, request(std::move(command)), now_);
 }
 
+void Asking::submit_and_leave(std::string_view kind, Command command, ShowReply show) {
+  if (!is_good()) return;
+  const Call call = rpc_.open(opened(kind, show, nullptr));
+  desk().submit_and_leave(rpc_, call, request(std::move(command)), now_);
+}
+
 void Asking::look(ShowState show) {
   if (!is_good()) return;
   desk().query(rpc_, rpc_.open(opened({}, nullptr, show)), now_);

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 
 // Questions to people, and their answers.
 namespace reeve::api {
@@ -70,6 +71,18 @@ std::optional<std::string> mistake_in(const decision::Decision& decision,
   return fmt::format("must be one of: {}", fmt::join(names, ", "));
 }
 
+// "2" is the second choice, unless a choice is called so: then it is that one.
+std::optional<std::uint32_t> number_meant(const decision::Decision& decision,
+                                          std::string_view choice) {
+  const std::vector<std::string> names = offered(decision);
+  if (std::ranges::find(names, choice) != names.end()) return std::nullopt;
+  std::uint32_t number = 0;
+  const char* const end = choice.data() + choice.size();
+  const auto [stopped, error] = std::from_chars(choice.data(), end, number);
+  if (error != std::errc{} || stopped != end) return std::nullopt;
+  return number >= 1 && number <= names.size() ? std::optional(number - 1) : std::nullopt;
+}
+
 void resolve(Asking& ask) {
   const std::string text(ask.params.need_text("id"));
   decision::Resolve command;
@@ -83,6 +96,8 @@ void resolve(Asking& ask) {
   command.decision = *id;
   if (number) {
     command.choice = static_cast<std::uint32_t>(*number);
+  } else if (const auto meant = number_meant(*decisions(ask.state()).find(*id), choice)) {
+    command.choice = *meant;
   } else {
     const decision::Decision& decision = *decisions(ask.state()).find(*id);
     if (const auto mistake = mistake_in(decision, choice, command.text)) {
@@ -94,8 +109,20 @@ void resolve(Asking& ask) {
   ask.submit("decision", std::move(command), tell_decision);
 }
 
+// The question that was opened; who asked may be gone when it is answered.
+void tell_opened(Tell& tell, const Reply& reply) {
+  const Waiting* waiting = std::get_if<Waiting>(&reply.value);
+  if (!waiting) return tell_decision(tell, reply);  // asked once more, after the answer
+  const auto& open = tell.state().decisions.open_of;
+  const auto found = open.lower_bound(decision::AskOwner{waiting->waiter});
+  JsonWriter& json = tell.result();
+  if (found == open.end()) return;
+  const auto* owner = std::get_if<decision::AskOwner>(&found->first);
+  if (owner && owner->waiter == waiting->waiter) json.key("id").plain(to_text(found->second));
+}
+
 // Waits for the answer: `wait_ms` is how long. After that the default is the answer, if there is
-// one.
+// one. Without `wait_ms` the question stays open when the asker has gone.
 void ask_somebody(Asking& ask) {
   decision::Ask command;
   command.question = ask.params.need_text("question");
@@ -106,7 +133,6 @@ void ask_somebody(Asking& ask) {
     command.default_choice = static_cast<std::uint32_t>(*number);
   }
   const std::optional<Duration> wait = ask.wait();
-  if (!wait) ask.params.refuse("wait_ms", "is missing: the answer takes its time; -1 is no limit");
   if (wait && *wait != Duration::max()) command.within = wait;
   if (!ask.params.finish()) return ask.answer([](Tell&) {});
   if (!pipeline.empty()) {
@@ -115,6 +141,7 @@ void ask_somebody(Asking& ask) {
     if (!id) return;
     command.pipeline = *id;
   }
+  if (!wait) return ask.submit_and_leave("decision", std::move(command), tell_opened);
   ask.submit("decision", std::move(command), tell_decision);
 }
 

@@ -71,7 +71,17 @@ void Desk::submit(Connection& from, Call call, Request request, Stamp now) {
 
 // The state is copied right behind the decision, so it has that and nothing later.
 void Desk::submit_and_look(Connection& from, Call call, Request request, Stamp now) {
+  submit_looking({from.session(), call, request.project, request.key}, std::move(request), now);
+}
+
+void Desk::submit_and_leave(Connection& from, Call call, Request request, Stamp now) {
   Asked asked{from.session(), call, request.project, request.key};
+  asked.leaves = true;
+  request.session = {};  // what is bound to a connection ends with it
+  submit_looking(std::move(asked), std::move(request), now);
+}
+
+void Desk::submit_looking(Asked asked, Request request, Stamp now) {
   asked.look = true;
   const engine::Ticket reply = ticket(asked);
   const engine::Ticket state = ticket(asked);
@@ -134,7 +144,8 @@ void Desk::replied(engine::Ticket ticket, Sequence sequence, const Reply& reply)
   if (!asked.call) return;  // a cancel: whoever was cancelled is answered
   Connection* connection = find(asked.session);
 
-  if (const Waiting* waiting = std::get_if<Waiting>(&reply.value)) {
+  const Waiting* waiting = std::get_if<Waiting>(&reply.value);
+  if (waiting && !asked.leaves) {
     asked.waited = true;
     const auto [place, is_new] = waiters_.try_emplace(waiting->waiter.value, asked);
     if (!is_new) {

@@ -82,6 +82,9 @@ class Desk final : public engine::Listener {
   void submit(Connection& from, Call call, Request request, Stamp now);
   // The same for a reply that needs a look at the state as well: Connection::replied_with().
   void submit_and_look(Connection& from, Call call, Request request, Stamp now);
+  // The same for something that outlives the connection: that it waits is the answer, and nobody
+  // is told of its end.
+  void submit_and_leave(Connection& from, Call call, Request request, Stamp now);
   void query(Connection& from, Call call, Stamp now);
   // A session of before a restart; from then on its requests are this connection's. The answer is
   // Ok or Refused.
@@ -114,6 +117,7 @@ class Desk final : public engine::Listener {
     ProjectNo project;
     std::string key;
     bool look = false;     // it wants the state with its reply
+    bool leaves = false;   // it does not wait for what it asked for
     bool returns = false;  // session.resume, of:
     SessionId old = {};
     std::optional<std::pair<Sequence, Reply>> reply = {};  // that waits for the state
@@ -126,6 +130,7 @@ class Desk final : public engine::Listener {
   };
 
   engine::Ticket ticket(Asked asked);
+  void submit_looking(Asked asked, Request request, Stamp now);
   void answer(const Asked& asked, Sequence sequence, const Reply& reply);
   void give_back(const GivenBack& undelivered, Stamp now);
 

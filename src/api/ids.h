@@ -19,9 +19,11 @@ template <class Id>
 struct Meant {
   Id id = {};              // 0: there is none
   bool ambiguous = false;  // more than one begins like this
+  bool too_many = false;   // there are too many to look for the beginning of one
 };
 
-// Among the keys of the map, of which only so many are looked at: people who have more write more.
+// Among the keys of the map. Who has very many of them writes whole ids: what only seems to be the
+// one may not be it.
 template <class Id, class Map>
 Meant<Id> id_meant(const Map& map, std::string_view text) {
   const std::string_view prefix = prefix_of(Id{});
@@ -32,7 +34,7 @@ Meant<Id> id_meant(const Map& map, std::string_view text) {
   if (whole.size() == prefix.size()) return meant;
   std::size_t looked_at = 0;
   for (const auto& entry : map) {
-    if (++looked_at > limits::prefix_search) break;
+    if (++looked_at > limits::prefix_search) return {.id = {}, .ambiguous = true, .too_many = true};
     if (!to_text(entry.first).starts_with(whole)) continue;
     meant.ambiguous = static_cast<bool>(meant.id);
     if (meant.ambiguous) break;
@@ -49,10 +51,13 @@ std::optional<Id> id_or_tell(Tell& tell,
                              std::string_view kind) {
   const Meant<Id> meant = id_meant<Id>(map, text);
   if (meant.ambiguous) {
-    tell.error(
-            code::ambiguous,
-            fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
-        .field("name", text);
+    const std::string message =
+        meant.too_many
+            ? fmt::format("{} must be whole: there are too many to look for its beginning",
+                          quoted(text))
+            : fmt::format("{} is the beginning of more than one id; write more of it",
+                          quoted(text));
+    tell.error(code::ambiguous, message).field("name", text);
     return std::nullopt;
   }
   if (!meant.id) {

@@ -2,6 +2,7 @@
 #include "api/fields.h"
 #include "api/ids.h"
 #include "api/methods.h"
+#include "api/nearest.h"
 #include "api/paging.h"
 #include "api/rpc.h"
 #include "api/show_run.h"
@@ -67,13 +68,26 @@ void tell_now(Tell& tell, const Reply&) {
   if (pipeline) show_pipeline(tell, tell.state(), *pipeline, true);
 }
 
-// The pipeline of the field `id`, when all else was read; then `make(id)` is what is asked.
+// Whether the pipeline has this phase; who asked is told if not, with the name that is near.
+bool has_phase(Asking& ask, PipelineId id, const std::string& phase) {
+  const definition::Pipeline* definition =
+      definition_of(ask.state(), *pipelines(ask.state()).find(id));
+  if (!definition || phase.empty() || phase_in(*definition, phase)) return true;
+  std::vector<std::string_view> names;
+  for (const definition::Phase& each : definition->phases) names.push_back(each.name);
+  ask.answer([&](Tell& tell) { tell_not_found(tell, "phase", phase, nearest(phase, names)); });
+  return false;
+}
+
+// The pipeline of the field `id`, when all else was read; then `make(id)` is what is asked. A
+// `phase` must be one of its own.
 template <class Make>
-void change(Asking& ask, Make make, std::string_view kind = "pipeline") {
+void change(Asking& ask, Make make, const std::string& phase = {}) {
   const std::string text(ask.params.need_text("id"));
   if (!ask.params.finish()) return ask.answer([](Tell&) {});
   const auto id = id_asked<PipelineId>(ask, pipelines(ask.state()), text, "pipeline");
-  if (id) ask.submit_and_look(kind, make(*id), tell_now);
+  if (!id || !has_phase(ask, *id, phase)) return;
+  ask.submit_and_look(phase.empty() ? "pipeline" : "phase", make(*id), tell_now);
 }
 
 void cancel(Asking& ask) {
@@ -107,12 +121,12 @@ void resume(Asking& ask) {
         if (pipeline::is_over(pipeline)) return pipeline::ResumeFrom{id, phase, force};
         return pipeline::Transition{id, phase};
       },
-      "phase");
+      phase);
 }
 
 void transition(Asking& ask) {
   const std::string phase(ask.params.need_text("phase"));
-  change(ask, [&](PipelineId id) { return pipeline::Transition{id, phase}; }, "phase");
+  change(ask, [&](PipelineId id) { return pipeline::Transition{id, phase}; }, phase);
 }
 
 void unblock(Asking& ask) {
@@ -128,10 +142,32 @@ void pause(Asking& ask) {
   change(ask, [](PipelineId id) { return pipeline::Pause{id}; });
 }
 
+// With the phase and the attempt that says it: the word of one that is over is dropped.
 void finish(Asking& ask) {
   std::optional<std::string> error;
   if (const auto text = ask.params.text("error")) error = std::string(*text);
-  change(ask, [&](PipelineId id) { return pipeline::Finish{id, error}; });
+  const std::string phase(ask.params.text("phase").value_or(""));
+  const auto attempt = ask.params.integer("attempt", 0);
+  const std::string text(ask.params.need_text("id"));
+  if (!ask.params.finish()) return ask.answer([](Tell&) {});
+  const auto id = id_asked<PipelineId>(ask, pipelines(ask.state()), text, "pipeline");
+  if (!id) return;
+  const pipeline::Pipeline& pipeline = *pipelines(ask.state()).find(*id);
+  const bool other_phase = !phase.empty() && phase != pipeline::phase_of(pipeline);
+  const bool other_attempt =
+      attempt && static_cast<std::uint64_t>(*attempt) != pipeline::attempt_of(pipeline);
+  if (!pipeline::is_over(pipeline) && (other_phase || other_attempt)) {
+    ask.answer([&](Tell& tell) {
+      tell.error(code::superseded,
+                 fmt::format("{} is in phase {}, attempt {}, by now, and this one no longer counts",
+                             to_text(*id),
+                             pipeline::phase_of(pipeline),
+                             pipeline::attempt_of(pipeline)))
+          .field("name", to_text(*id));
+    });
+    return;
+  }
+  ask.submit_and_look("pipeline", pipeline::Finish{*id, error}, tell_now);
 }
 
 void remove_workspace(Asking& ask) {

@@ -153,6 +153,8 @@ class Asking {
   void submit(std::string_view kind, Command command, ShowReply show);
   // The reply is told with the state after it.
   void submit_and_look(std::string_view kind, Command command, ShowReply show);
+  // The same, and the answer does not wait: what was asked for stays when the connection ends.
+  void submit_and_leave(std::string_view kind, Command command, ShowReply show);
   void look(ShowState show);
   void resume(SessionId session);
   void checkpoint();

@@ -164,17 +164,39 @@ void show_starter(Tell& tell, const Pipeline& pipeline) {
       [&](const pipeline::ByParent& by) { tell.json.key("parent").plain(to_text(by.pipeline)); });
 }
 
+// The name of the phase that comes after this one when it is done; empty: none.
+std::string_view after(const definition::Pipeline& definition, std::size_t index) {
+  const definition::Phase& phase = definition.phases[index];
+  if (!phase.next.empty()) return phase.next;
+  if (phase.ends || index + 1 == definition.phases.size()) return {};
+  return definition.phases[index + 1].name;
+}
+
+// Of a phase that it is not in: one that was done has led to the next, or to the end of all.
+std::string_view past_of(const Pipeline& pipeline,
+                         const definition::Pipeline& definition,
+                         std::size_t index) {
+  const std::string& name = definition.phases[index].name;
+  if (!pipeline.visits.find(name)) return "to come";
+  if (pipeline.verdict && pipeline.verdict->failed.phase == name) return "failed";
+  if (std::holds_alternative<pipeline::Done>(pipeline.state) && after(definition, index).empty()) {
+    return "done";
+  }
+  const std::string next(after(definition, index));
+  return !next.empty() && pipeline.visits.find(next) ? "done" : "left";
+}
+
 void show_phases(Tell& tell, const State& state, const Pipeline& pipeline) {
   JsonWriter& json = tell.json.key("phases").begin_array();
   const definition::Pipeline* definition = definition_of(state, pipeline);
   if (definition) {
     const std::string here = pipeline::phase_of(pipeline);
-    for (const definition::Phase& phase : definition->phases) {
+    for (std::size_t i = 0; i < definition->phases.size(); ++i) {
+      const definition::Phase& phase = definition->phases[i];
       const std::uint32_t* visits = pipeline.visits.find(phase.name);
-      const bool is_here = phase.name == here;
       json.begin_object().field("name", phase.name);
       json.field("state",
-                 is_here ? state_of(pipeline) : std::string_view(visits ? "done" : "to come"));
+                 phase.name == here ? state_of(pipeline) : past_of(pipeline, *definition, i));
       json.field("visits", visits ? *visits : 0U).end_object();
     }
   }
@@ -367,10 +389,10 @@ void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, boo
   tell.moment("ended_at", pipeline.ended_at);
   show_starter(tell, pipeline);
   show_progress(tell, state, pipeline);
-  if (in_list) return;
-
   if (!pipeline.workspace.empty()) json.field("workspace", pipeline.workspace);
   if (!pipeline.branch.empty()) json.field("branch", pipeline.branch);
+  if (in_list) return;
+
   if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
   if (pipeline.failure) json.field("last_error", pipeline.failure->error);
   json.field("runbook", pipeline.origin->set.hash);

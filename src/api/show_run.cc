@@ -178,12 +178,31 @@ std::vector<std::string> offered(const decision::Decision& decision) {
 }
 
 std::vector<DecisionId> open_decisions(const State& state, PipelineId pipeline) {
+  const auto& all = state.decisions.open_of;
   std::vector<DecisionId> open;
-  std::size_t looked_at = 0;
-  for (const auto& [owner, id] : state.decisions.open_of) {
-    if (++looked_at > most_decisions) break;
-    if (pipeline_of(state, owner) == pipeline) open.push_back(id);
+  // Those of its phase and its guards stand together.
+  for (auto at = all.lower_bound(decision::PhaseOwner{pipeline, 0}); at != all.end(); ++at) {
+    const auto* owner = std::get_if<decision::PhaseOwner>(&at->first);
+    if (!owner || owner->pipeline != pipeline) break;
+    open.push_back(at->second);
   }
+  for (auto at = all.lower_bound(decision::GuardOwner{pipeline, 0, ""}); at != all.end(); ++at) {
+    const auto* owner = std::get_if<decision::GuardOwner>(&at->first);
+    if (!owner || owner->pipeline != pipeline) break;
+    open.push_back(at->second);
+  }
+  // What its agent or its step asks is found only by looking, and while one of them runs it has no
+  // question of its own.
+  if (!open.empty()) return open;
+  std::size_t looked_at = 0;
+  const auto look = [&]<class Of>(const Of& first) {
+    for (auto at = all.lower_bound(first); at != all.end(); ++at) {
+      if (!std::holds_alternative<Of>(at->first) || ++looked_at > most_decisions) break;
+      if (pipeline_of(state, at->first) == pipeline) open.push_back(at->second);
+    }
+  };
+  look(decision::WorkOwner{});
+  look(decision::AskOwner{});
   return open;
 }
 
@@ -248,13 +267,45 @@ void show_worker(Tell& tell,
   json.end_array();
 }
 
+// The bits from `first` to `last` as a field of an expression: `*`, `*/15`, `1-5`, `0,30`.
+std::string field_text(std::uint64_t bits, unsigned first, unsigned last) {
+  std::vector<unsigned> values;
+  for (unsigned i = first; i <= last; ++i) {
+    if ((bits >> i & 1U) != 0) values.push_back(i);
+  }
+  if (values.size() == last - first + 1) return "*";
+  const unsigned step = values.size() > 2 ? values[1] - values[0] : 0;
+  bool even = step > 1 && values.front() == first && values.back() + step > last;
+  for (std::size_t i = 1; even && i < values.size(); ++i) even = values[i] - values[i - 1] == step;
+  if (even) return fmt::format("*/{}", step);
+  std::string text;
+  for (std::size_t i = 0; i < values.size();) {
+    std::size_t end = i;
+    while (end + 1 < values.size() && values[end + 1] == values[end] + 1) ++end;
+    if (!text.empty()) text += ',';
+    text += end > i + 1 ? fmt::format("{}-{}", values[i], values[end]) : std::to_string(values[i]);
+    i = end > i + 1 ? end + 1 : i + 1;
+  }
+  return text;
+}
+
+// As it may have been written.
+std::string to_text(const cron::Expression& expression) {
+  return fmt::format("{} {} {} {} {}",
+                     field_text(expression.minutes, 0, 59),
+                     field_text(expression.hours, 0, 23),
+                     field_text(expression.days, 1, 31),
+                     field_text(expression.months, 1, 12),
+                     field_text(expression.weekdays, 0, 6));
+}
+
 std::string schedule_of(const cron::Cron& cron) {
   return match(
       cron.plan.definition->schedule,
       [](const cron::Interval& interval) {
         return fmt::format("every {}", format_duration(interval.every));
       },
-      [](const cron::Expression&) { return std::string("calendar"); });
+      [](const cron::Expression& expression) { return to_text(expression); });
 }
 
 std::string run_text(const cron::Run& run) {

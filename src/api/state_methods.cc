@@ -215,8 +215,10 @@ void show_names(Tell& tell, const State& state) {
       if (pipeline.project == tell.project() && !add(to_text(id))) break;
     }
   } else if (kind == "decision") {
-    for (const auto& entry : state.decisions.open_of) {
-      if (!add(to_text(entry.second))) break;
+    for (const auto& [owner, id] : state.decisions.open_of) {
+      const ProjectNo of = state.decisions.decisions.find(id)->project;
+      const bool ours = of == tell.project() || of == shared_project;
+      if (ours && !add(to_text(id))) break;
     }
   } else if (kind == "agent") {
     for (const auto& [id, task] : state.tasks.tasks) {

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -72,10 +73,12 @@ void show_work(Tell& tell, const State& state) {
 
 void show_status(Tell& tell, const State& state) {
   const Time now = tell.now().now;
+  std::vector<Attention> questions;
   std::vector<Attention> attention;
   const auto attend = [&](std::string_view kind, std::string name, std::string detail) {
-    if (attention.size() < limits::waiters_shown) {
-      attention.push_back({std::string(kind), std::move(name), std::move(detail)});
+    auto& list = kind == "decision" ? questions : attention;
+    if (list.size() < limits::waiters_shown) {
+      list.push_back({std::string(kind), std::move(name), std::move(detail)});
     }
   };
   std::uint64_t decisions = 0;
@@ -146,11 +149,19 @@ void show_status(Tell& tell, const State& state) {
   });
   json.end_array().field("decisions", decisions);
   show_work(tell, state);
+  // Questions first; but many of them leave half of the room to the rest.
+  constexpr std::size_t half = limits::waiters_shown / 2;
+  const std::size_t rest = std::min(attention.size(), half);
+  const std::size_t asked = std::min(questions.size(), limits::waiters_shown - rest);
   json.key("attention").begin_array();
-  for (const Attention& thing : attention) {
-    json.begin_object().field("kind", thing.kind).field("name", thing.name);
-    json.field("detail", thing.detail).end_object();
-  }
+  const auto show = [&](const std::vector<Attention>& things, std::size_t most) {
+    for (std::size_t i = 0; i < std::min(things.size(), most); ++i) {
+      json.begin_object().field("kind", things[i].kind).field("name", things[i].name);
+      json.field("detail", things[i].detail).end_object();
+    }
+  };
+  show(questions, asked);
+  show(attention, limits::waiters_shown - asked);
   json.end_array();
 }
 

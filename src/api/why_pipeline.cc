@@ -3,6 +3,7 @@
 #include "api/why.h"
 #include "api/why_chain.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
 #include "core/agent.h"
 #include "core/timer.h"
 
@@ -111,6 +112,18 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
   return std::nullopt;
 }
 
+// A command that a shell takes as it stands, with the first choice, and the others as words of one.
+std::string how_to_answer(DecisionId id, const decision::Decision& decision) {
+  const std::vector<std::string> names = offered(decision);
+  if (names.empty()) return fmt::format("`reeve decision resolve {} -m TEXT`", to_text(id));
+  std::string text = fmt::format(
+      "`reeve decision resolve {} --choice {}`", to_text(id), codec::shell_word(names.front()));
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += fmt::format("{}{}", i == 1 ? ", or " : ", ", codec::shell_word(names[i]));
+  }
+  return text;
+}
+
 }  // namespace
 
 // One entry for what it does or waits for, and then those that are behind that.
@@ -201,16 +214,10 @@ void why_decision(Tell& tell, const State& state, DecisionId id) {
   Chain chain(tell, state);
   chain.begin();
   if (is_open) {
-    const std::vector<std::string> names = offered(decision);
-    const std::string choices =
-        names.empty() ? "-m TEXT" : fmt::format("--choice {}", fmt::join(names, "|"));
     chain.fact("decision",
                to_text(id),
                decision.opened_at,
-               fmt::format("{} (answer: `reeve decision resolve {} {}`)",
-                           decision.question,
-                           to_text(id),
-                           choices));
+               fmt::format("{} (answer: {})", decision.question, how_to_answer(id, decision)));
   }
   chain.end();
   tell.json.key("line").begin_array().end_array();
@@ -231,8 +238,7 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
     chain.fact("decision",
                to_text(*asked),
                decision.opened_at,
-               fmt::format(
-                   "{} (answer: `reeve decision resolve {}`)", decision.question, to_text(*asked)));
+               fmt::format("{} (answer: {})", decision.question, how_to_answer(*asked, decision)));
   } else if (!std::holds_alternative<task::Done>(task.state)) {
     chain.fact("agent",
                task.begun->name,
@@ -255,6 +261,7 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
   chain.begin();
   const Time now = tell.now().now;
   const std::string shown = tell.name(name);
+  const std::string word = codec::shell_word(shown);
   const queue::QueueNo* no = state.queues.names.find(worker.queue);
   const queue::Queue* queue = no ? state.queues.queues.find(*no) : nullptr;
   const std::uint64_t ready = queue ? queue->counts.pending - queue->counts.delayed : 0;
@@ -262,10 +269,13 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
     chain.fact("worker",
                shown,
                now,
-               fmt::format("it is stopped; `reeve worker start {}` starts it", shown));
+               fmt::format("it is stopped; `reeve worker start {}` starts it", word));
   } else if (queue && queue->paused) {
     const std::string of = tell.name(worker.queue);
-    chain.fact("queue", of, now, fmt::format("paused; try `reeve queue resume {}`", of));
+    chain.fact("queue",
+               of,
+               now,
+               fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(of)));
   } else if (ready > 0 && worker.active.size() >= worker.concurrency) {
     chain.fact(
         "worker",
@@ -275,7 +285,7 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
                     "N` gives it more",
                     worker.concurrency,
                     ready,
-                    shown));
+                    word));
   } else if (ready == 0) {
     chain.fact("queue", tell.name(worker.queue), now, "there is nothing in it");
   }
@@ -301,7 +311,8 @@ void why_cron(Tell& tell, const State& state, const CronName& name) {
     chain.fact("cron",
                shown,
                tell.now().now,
-               fmt::format("it is not enabled; `reeve cron enable {}` enables it", shown));
+               fmt::format("it is not enabled; `reeve cron enable {}` enables it",
+                           codec::shell_word(shown)));
   }
   for (const cron::Run& run : cron.running) {
     if (const PipelineId* id = std::get_if<PipelineId>(&run)) chain.pipeline(*id);

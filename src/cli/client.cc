@@ -108,6 +108,8 @@ Client::Ticket Client::begin(std::string_view method, Json params, Kind kind) {
   const Ticket ticket = ++last_;
   Request& request = requests_[ticket];
   request.method = method;
+  request.needs_daemon = kind == Kind::Wait;
+  if (kind == Kind::Wait) kind = Kind::Follow;
   request.kind = kind;
   const std::int64_t wait = params["wait_ms"].number();
   request.waits = wait != 0;

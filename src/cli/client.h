@@ -22,7 +22,8 @@
 // own limit counted from when they began.
 //
 // Who only follows starts no daemon that was stopped on purpose: it waits until there is one again,
-// and goes on where it was. What was lost meanwhile, if anything, is told like a gap.
+// and goes on where it was. What was lost meanwhile, if anything, is told like a gap. Who follows
+// in order to wait for something is no onlooker: it starts one.
 namespace reeve::cli {
 
 // Where to, and for which project.
@@ -36,7 +37,8 @@ struct Where {
 class Client {
  public:
   using Ticket = std::uint64_t;
-  enum class Kind : std::uint8_t { Question, Change, Follow };
+  // A Wait follows, and is worth a daemon.
+  enum class Kind : std::uint8_t { Question, Change, Follow, Wait };
 
   explicit Client(Where where) : where_(std::move(where)) {}
 
@@ -73,7 +75,8 @@ class Client {
     std::string method;
     Kind kind = Kind::Question;
     bool waits = false;
-    std::int64_t until = -1;  // steady ms: the end of its wait
+    bool needs_daemon = false;  // a Wait
+    std::int64_t until = -1;    // steady ms: the end of its wait
     bool cancelled = false;
     bool out_of_time = false;
     int repeats = 0;

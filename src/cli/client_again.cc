@@ -42,6 +42,7 @@ bool Client::heard_gone(Ticket ticket, Request& follow, const Answer& answer) {
 void Client::lost() {
   std::vector<Ticket> others;
   bool follows = false;
+  bool waits = false;
   // A daemon that took leave had told its followers everything.
   const std::string mark = where_.home.path + "/journal/clean";
   const bool took_leave = ::access(mark.c_str(), F_OK) == 0;
@@ -62,10 +63,12 @@ void Client::lost() {
     again = again || request.repeats > 1;
     if (request.has_begun && took_leave) request.saw_all = true;
     follows = follows || request.has_begun;
+    waits = waits || request.needs_daemon;
     if (!request.has_begun) others.push_back(ticket);
   }
   if (!follows && others.empty()) return;
-  if (follows && (where_.may_start ? others.empty() && took_leave : true)) {
+  const bool only_looks = others.empty() && took_leave && !waits;
+  if (follows && (!where_.may_start || only_looks)) {
     sleeps_ = true;
     for (const Ticket ticket : others) requests_[ticket].answer = std::unexpected(no_daemon());
     return;

@@ -74,11 +74,15 @@ int Context::fail(Failure failure) {
 }
 
 std::expected<tools::RunbookPlace, Failure> Context::place(bool here) {
+  auto place = place_of_project();
+  if (!place || !here) return place;
+  if (const auto checkout = find_checkout(working_directory())) place->checkout = checkout->path;
+  return place;
+}
+
+std::expected<tools::RunbookPlace, Failure> Context::place_of_project() {
   const Where& where = client().where();
-  const std::string folder = working_directory();
-  if (here) {
-    if (const auto root = find_checkout(folder)) return tools::RunbookPlace{root->path, root->name};
-  } else if (where.project_root) {
+  if (where.project_root) {
     return tools::RunbookPlace{where.project_root->path, where.project_root->name};
   } else if (where.project_name && *where.project_name != "default") {
     const Answer projects = client().ask("project.list");
@@ -97,7 +101,7 @@ std::expected<tools::RunbookPlace, Failure> Context::place(bool here) {
       "NOT_FOUND",
       fmt::format("{} is in no project (there is no .git or .reeve in it or above); `reeve init` "
                   "makes it one",
-                  folder)});
+                  working_directory())});
 }
 
 int Context::cannot_run(const tools::CannotRun& cannot) {

@@ -35,8 +35,8 @@ class Context {
   // As it will be asked: for those that must not start a daemon.
   Client& client_without_start();
 
-  // The folder of the project and its name: where its runbooks are. With `here`, those of the
-  // worktree that the working directory is in.
+  // The folder of the project and its name: where its runbooks are. With `here` they are read from
+  // the worktree that the working directory is in; it is the same project.
   std::expected<tools::RunbookPlace, Failure> place(bool here = false);
   // Never null in the program.
   const Runbooks* runbooks = nullptr;
@@ -48,6 +48,7 @@ class Context {
 
  private:
   Client& client(bool may_start);
+  std::expected<tools::RunbookPlace, Failure> place_of_project();
 
   std::optional<std::string> home_;
   std::optional<std::string> project_;

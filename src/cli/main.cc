@@ -48,6 +48,8 @@ int main(int argc, char** argv) {
                                       .usage = reeve::tools::usage_of_command,
                                       .plan_monitor = reeve::tools::plan_monitor,
                                       .variable = reeve::tools::variable_of,
+                                      .next_fires = reeve::tools::next_fires,
+                                      .mistakes = reeve::tools::mistakes_in,
                                       .first_runbook = reeve::tools::first_runbook()};
   return reeve::cli::run(words,
                          {.version = REEVE_VERSION,

@@ -2,6 +2,7 @@
 
 #include "tools/run_plan.h"
 
+#include <cstdint>
 #include <expected>
 #include <functional>
 #include <span>
@@ -39,6 +40,10 @@ struct Runbooks {
   std::function<Or<std::string>(const std::string&, const Place&)> usage = {};
   std::function<Or<tools::MonitorPlan>(const std::string&, const Place&)> plan_monitor = {};
   std::function<std::string(std::string_view)> variable = {};
+  std::function<Or<std::vector<std::int64_t>>(
+      const std::string&, const Place&, std::int64_t now_ms, std::size_t count)>
+      next_fires = {};
+  std::function<std::vector<std::string>(const Place&)> mistakes = {};
 
   // The text of `reeve init`.
   std::string_view first_runbook = {};

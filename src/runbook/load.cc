@@ -153,7 +153,7 @@ class Hash {
 };
 
 // Counts up when the same files come to mean something else.
-constexpr std::int64_t meaning_version = 1;
+constexpr std::int64_t meaning_version = 2;
 
 std::string hash_of(const std::vector<File>& files, const definition::Set& set) {
   Hash hash;

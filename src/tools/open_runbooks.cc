@@ -8,15 +8,17 @@
 namespace reeve::tools {
 
 std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
-                                                             std::vector<std::string> paths) {
-  if (paths.empty()) paths = runbook::discover(place.root);
+                                                             std::vector<std::string> paths,
+                                                             Shell shell) {
+  if (paths.empty()) paths = runbook::discover(place.files());
   auto files = runbook::read_files(paths);
   if (!files) return std::unexpected(files.error());
   for (runbook::File& file : *files) {
-    const std::string below = place.root + "/";
+    const std::string below = place.files() + "/";
     if (file.name.starts_with(below)) file.name.erase(0, below.size());
   }
-  auto runbook = runbook::load(*files, place.root, {bash_check, {}});
+  auto runbook = runbook::load(
+      *files, place.root, {shell == Shell::Checked ? bash_check : runbook::CheckShell{}, {}});
   if (!runbook) return std::unexpected(runbook.error());
   return OpenRunbooks{*std::move(files), *std::move(runbook)};
 }

@@ -3,6 +3,7 @@
 #include "runbook/load.h"
 #include "tools/run_plan.h"
 
+#include <cstdint>
 #include <expected>
 #include <span>
 #include <string>
@@ -16,9 +17,13 @@ struct OpenRunbooks {
   runbook::Runbook runbook;
 };
 
+// Whether bash is asked about every program: that takes a process for each.
+enum class Shell : std::uint8_t { Checked, Unchecked };
+
 // These files, or without any those of the project. Files are called as they lie below it.
 std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
-                                                             std::vector<std::string> paths = {});
+                                                             std::vector<std::string> paths = {},
+                                                             Shell shell = Shell::Checked);
 
 // plan_run() of runbooks that are open.
 std::expected<RunPlan, CannotRun> plan_run(const runbook::Runbook& runbook,

@@ -2,6 +2,7 @@
 
 #include "base/match.h"
 #include "codec/json.h"
+#include "codec/shell_word.h"
 #include "core/input.h"
 #include "core/interpolate.h"
 #include "core/shapes.h"
@@ -104,6 +105,70 @@ class Reach {
   std::set<std::string> seen_;
 };
 
+MonitorPlan plan_of(const runbook::Runbook& runbook, const runbook::Monitor& monitor) {
+  MonitorPlan plan{monitor.source, monitor.condition, {}};
+  if (!monitor.run.empty()) {
+    // Whenever the condition holds, without end.
+    plan.responses.push_back({"run", UINT32_MAX, monitor.run, 0, 0});
+  }
+  for (const runbook::Reaction& reaction : monitor.response) {
+    MonitorPlan::Response response{reaction.name, reaction.times, {}, 0, 0};
+    const auto action = runbook.actions.find(reaction.name);
+    if (action != runbook.actions.end()) {
+      response.program = action->second.run;
+      response.cooldown_ms = action->second.cooldown.count();
+      response.max_attempts = action->second.max_attempts;
+    }
+    plan.responses.push_back(std::move(response));
+  }
+  return plan;
+}
+
+std::string json_of(const MonitorPlan& plan) {
+  std::string responses;
+  for (const MonitorPlan::Response& each : plan.responses) {
+    responses +=
+        fmt::format(R"({}{{"name":{},"times":{},"program":{},"cooldown_ms":{},"max_attempts":{}}})",
+                    responses.empty() ? "" : ",",
+                    json(each.name),
+                    each.times,
+                    json(each.program),
+                    each.cooldown_ms,
+                    each.max_attempts);
+  }
+  return fmt::format(R"({{"source":{},"condition":{},"responses":[{}]}})",
+                     json(plan.source),
+                     json(plan.condition),
+                     responses);
+}
+
+// A cron that runs monitors keeps them as they are now, like everything else it was enabled with:
+// they travel in its program. (Too large for one word of a command line, they are read anew.)
+definition::Set with_monitors(const runbook::Runbook& runbook) {
+  constexpr std::size_t most_bytes = 60'000;
+  constexpr std::string_view command = "exec reeve monitor run ";
+  definition::Set set = runbook.set;
+  for (const auto& [name, cron] : runbook.set.crons) {
+    const auto* run = std::get_if<cron::RunMonitors>(&cron.run);
+    if (!run || !run->text.starts_with(command)) continue;
+    std::string plans;
+    for (const std::string& each : run->monitors) {
+      const auto monitor = runbook.monitors.find(each);
+      if (monitor == runbook.monitors.end()) continue;
+      plans += (plans.empty() ? "{" : ",") + json(each) + ":";
+      plans += json_of(plan_of(runbook, monitor->second));
+    }
+    const std::string word = codec::shell_word(plans + "}");
+    if (plans.empty() || word.size() > most_bytes) continue;
+    cron::RunMonitors pinned = *run;
+    pinned.text.insert(command.size(), "--plan " + word + " ");
+    cron::Definition changed = cron;
+    changed.run = std::move(pinned);
+    set.crons.set(name, changed);
+  }
+  return set;
+}
+
 std::expected<Definitions, CannotRun> definitions_of(const runbook::Runbook& runbook,
                                                      const Reach& reach) {
   if (!reach.cannot.empty()) {
@@ -114,7 +179,7 @@ std::expected<Definitions, CannotRun> definitions_of(const runbook::Runbook& run
   definitions.pass_env.assign(reach.pass_env.begin(), reach.pass_env.end());
   definitions.secret.assign(reach.secret.begin(), reach.secret.end());
   // The project's number is the daemon's to fill in.
-  definitions.set = [set = runbook.set] {
+  definitions.set = [set = with_monitors(runbook)] {
     return codec::to_json(
         Command(definition::Command(definition::Load{{}, Boxed<definition::Set>(set)})));
   };
@@ -299,22 +364,27 @@ std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
   if (monitor == runbook.monitors.end()) {
     return std::unexpected(no_such("monitor", name, runbook.monitors));
   }
-  MonitorPlan plan{monitor->second.source, monitor->second.condition, {}};
-  if (!monitor->second.run.empty()) {
-    // Whenever the condition holds, without end.
-    plan.responses.push_back({"run", UINT32_MAX, monitor->second.run, 0, 0});
+  return plan_of(runbook, monitor->second);
+}
+
+std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string& name,
+                                                               const RunbookPlace& place,
+                                                               std::int64_t now_ms,
+                                                               std::size_t count) {
+  const auto opened = open_runbooks(place);
+  if (!opened) return std::unexpected(wrong(opened.error()));
+  const definition::Set& set = opened->runbook.set;
+  const cron::Definition* definition = set.crons.find(name);
+  if (!definition) return std::unexpected(no_such("cron", name, set.crons));
+  cron::Cron cron;
+  cron.enabled = true;
+  cron.plan.definition = Boxed<cron::Definition>(*definition);
+  cron.anchor = cron.last = Stamp{Time{Duration{now_ms}}, Wall{Duration{now_ms}}};
+  std::vector<std::int64_t> fires;
+  for (const Wall at : cron::next_fires(cron, cron.anchor, count)) {
+    fires.push_back(at.time_since_epoch().count());
   }
-  for (const runbook::Reaction& reaction : monitor->second.response) {
-    MonitorPlan::Response response{reaction.name, reaction.times, {}, 0, 0};
-    const auto action = runbook.actions.find(reaction.name);
-    if (action != runbook.actions.end()) {
-      response.program = action->second.run;
-      response.cooldown_ms = action->second.cooldown.count();
-      response.max_attempts = action->second.max_attempts;
-    }
-    plan.responses.push_back(std::move(response));
-  }
-  return plan;
+  return fires;
 }
 
 std::string variable_of(std::string_view name) { return runbook::variable_name(name); }
@@ -322,7 +392,7 @@ std::string variable_of(std::string_view name) { return runbook::variable_name(n
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place) {
   std::vector<std::pair<std::string, std::string>> names;
-  const auto opened = open_runbooks(place);
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
   if (!opened) return names;
   for (const auto& [name, where] : opened->runbook.defined) {
     if (name.kind != kind) continue;
@@ -332,6 +402,14 @@ std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_v
                        is_command ? runbook::usage_of(command->second.arguments) : where.file);
   }
   return names;
+}
+
+std::vector<std::string> mistakes_in(const RunbookPlace& place) {
+  std::vector<std::string> lines;
+  const auto opened = open_runbooks(place, {}, Shell::Unchecked);
+  if (opened) return lines;
+  for (const runbook::Mistake& mistake : opened.error()) lines.push_back(to_text(mistake));
+  return lines;
 }
 
 std::expected<std::string, CannotRun> usage_of_command(const std::string& name,

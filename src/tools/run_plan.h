@@ -17,10 +17,14 @@
 // Only plain types, so that whoever asks needs to know nothing of runbooks.
 namespace reeve::tools {
 
-// The project whose runbooks are meant.
+// The project whose runbooks are meant. What they start runs in its folder, also when they are read
+// from a worktree of it.
 struct RunbookPlace {
-  std::string root;     // its folder
-  std::string project;  // its name
+  std::string root;           // its folder
+  std::string project;        // its name
+  std::string checkout = {};  // the folder that the runbooks are read from; empty: the root
+
+  const std::string& files() const { return checkout.empty() ? root : checkout; }
 };
 
 // It cannot be run, and why: `lines` are what a person wants to see besides.
@@ -90,6 +94,12 @@ struct MonitorPlan {
 std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,
                                                    const RunbookPlace& place);
 
+// When a cron of the runbooks fires if it is enabled now: ms since 1970, the first `count`.
+std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string& name,
+                                                               const RunbookPlace& place,
+                                                               std::int64_t now_ms,
+                                                               std::size_t count);
+
 // The environment variable that carries the value of {name}.
 std::string variable_of(std::string_view name);
 
@@ -97,6 +107,10 @@ std::string variable_of(std::string_view name);
 // the runbooks have a mistake.
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place);
+
+// What is wrong with the runbooks, a line for each, but for programs that bash cannot read:
+// quickly, for who looks every second.
+std::vector<std::string> mistakes_in(const RunbookPlace& place);
 
 // `reeve run NAME --help`.
 std::expected<std::string, CannotRun> usage_of_command(const std::string& name,

@@ -11,18 +11,19 @@
 #include <string>
 #include <vector>
 
+// clang-format off
 // `reeve runbook test FILE`: a scenario says how everything that a run starts ends, and which way
 // it is to take. It is played on the real machines with a clock of its own: no program is run, no
 // file is written, and a week passes at once.
 //
 //     [[scenario]]
 //     name    = "a guard that passes at the third look"
-//     run     = ["release", "1.2"]          # as behind `reeve run`; or pipeline = "…", inputs =
-//     {…} path    = ["build", "publish"]        # the phases it is to enter, in order ends    =
-//     "done"                      # done | failed | cancelled | blocked within  = "10m" # of the
-//     scenario's clock; default: no limit error   = "no route"                  # a part of what it
-//     failed with answers = ["retry"]                   # to the questions it asks, in order; 1 s
-//     each
+//     run     = ["release", "1.2"]   # as behind `reeve run`; or pipeline = "…", inputs = {…}
+//     path    = ["build", "publish"] # the phases it is to enter, in order
+//     ends    = "done"               # done | failed | cancelled | blocked
+//     within  = "10m"                # of the scenario's clock; default: no limit
+//     error   = "no route"           # a part of what it failed with
+//     answers = ["retry"]            # to the questions it asks, in order; 1 s each
 //
 //     [[scenario.step]]
 //     step    = "guard is_clean"            # a phase, `PHASE APPROACH`, `guard NAME`, `agent NAME`
@@ -33,6 +34,7 @@
 //     outputs = { url = "…" }               # what it publishes
 //
 // What is not mentioned ends well after a second.
+// clang-format on
 namespace reeve::tools {
 
 struct StepResult {

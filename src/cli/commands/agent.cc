@@ -1,14 +1,22 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/program.h"
 #include "cli/context.h"
+#include "cli/signals.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstdlib>
+#include <unistd.h>
 
 namespace reeve::cli {
 
 namespace {
+
+constexpr std::int64_t look_every = 100;
 
 int list(Context& context, const Parsed& parsed) {
   const Answer answer = list_all(
@@ -74,12 +82,129 @@ int send(Context& context, const Parsed& parsed) {
               "was sent it");
 }
 
+bool is_over(const Json& agent) { return agent.has("ended_at"); }
+
+// A change, and then a look again and again until `happened`; Ctrl-C only stops looking.
+template <class Happened>
+int told_when(Context& context,
+              std::string_view method,
+              const Parsed& parsed,
+              std::string_view words,
+              Happened happened) {
+  Client& client = context.client();
+  const Answer before = client.ask("agent.show", json_of({{"id", parsed.words[0]}}));
+  if (!before) return context.fail(before.error());
+  const std::string id = (*before)["id"].text();
+  const Answer changed = client.change(method, json_of({{"id", id}}));
+  if (!changed) return context.fail(changed.error());
+  const Signals signals{SIGINT, SIGTERM};
+  Answer now = client.ask("agent.show", json_of({{"id", id}}));
+  while (!parsed.has("no-wait") && now && !happened(*before, *now)) {
+    std::array<pollfd, 1> others{signals.readable()};
+    client.pump(look_every, others);
+    if (signals.next()) {
+      context.output.note("it goes on; only the watching ended");
+      return context.output.done(Exit::Interrupted);
+    }
+    now = client.ask("agent.show", json_of({{"id", id}}));
+  }
+  if (!now) return context.fail(now.error());
+  if (context.json()) return context.output.succeed(*now);
+  context.output.line(context.quiet() ? id : fmt::format("{} {}", id, words));
+  return context.output.done();
+}
+
+// Over at once it may be as well: then there is no other attempt to wait for.
 int restart(Context& context, const Parsed& parsed) {
-  return told(context, "agent.restart", json_of({{"id", parsed.words[0]}}), "is started anew");
+  const bool waits = !parsed.has("no-wait");
+  return told_when(context,
+                   "agent.restart",
+                   parsed,
+                   waits ? "was started anew" : "is started anew",
+                   [](const Json& before, const Json& now) {
+                     const bool anew = now["attempt"] != before["attempt"];
+                     return is_over(now) || (anew && now.has("started_at"));
+                   });
 }
 
 int kill(Context& context, const Parsed& parsed) {
-  return told(context, "agent.kill", json_of({{"id", parsed.words[0]}}), "is being ended");
+  const bool waits = !parsed.has("no-wait");
+  return told_when(context,
+                   "agent.kill",
+                   parsed,
+                   waits ? "ended" : "is being ended",
+                   [](const Json&, const Json& now) { return is_over(now); });
+}
+
+// The session of one that is in one; else why not, and where to look instead.
+std::expected<std::string, Failure> session_of(Context& context, const Parsed& parsed) {
+  const Answer answer = context.client().ask("agent.show", json_of({{"id", parsed.words[0]}}));
+  if (!answer) return std::unexpected(answer.error());
+  const Json& agent = *answer;
+  const std::string& id = agent["id"].text();
+  if (agent["mode"].text() != "session" || is_over(agent) || !agent.has("attempt")) {
+    const std::string_view why =
+        agent["mode"].text() != "session" ? "runs without a session" : "has no session now";
+    return std::unexpected(
+        Failure{"NOT_ALLOWED", fmt::format("{} {}; try `reeve logs {}`", id, why, id)});
+  }
+  return agent["attempt"].text();
+}
+
+// What its screen shows, without the empty lines at the end of it.
+int peek(Context& context, const Parsed& parsed) {
+  const auto session = session_of(context, parsed);
+  if (!session) return context.fail(session.error());
+  const auto home = context.home();
+  if (!home) return context.fail(home.error());
+  const Ran ran = run_program(
+      "cd \"$P_HOME\" && exec tmux -S tmux.sock -f /dev/null capture-pane -p -t \"=$P_SESSION:\"",
+      {{"P_HOME", home->path}, {"P_SESSION", *session}},
+      true);
+  if (ran.code != 0) {
+    return context.fail(
+        Failure{"FAILED", fmt::format("tmux could not show the session {}", *session)});
+  }
+  std::vector<std::string_view> lines;
+  for (std::string_view rest = ran.output; !rest.empty();) {
+    const std::size_t newline = std::min(rest.find('\n'), rest.size());
+    lines.push_back(rest.substr(0, newline));
+    rest.remove_prefix(std::min(rest.size(), newline + 1));
+  }
+  while (!lines.empty() && lines.back().find_first_not_of(" \r") == std::string_view::npos) {
+    lines.pop_back();
+  }
+  if (const auto most = parsed.number("lines"); most && *most >= 0) {
+    const auto keep = static_cast<std::ptrdiff_t>(*most);
+    if (std::ssize(lines) > keep) lines.erase(lines.begin(), lines.end() - keep);
+  }
+  if (context.json()) {
+    Json all = Json::array();
+    for (const std::string_view line : lines) all.push(line);
+    return context.output.succeed(json_of({{"id", parsed.words[0]}, {"lines", all}}));
+  }
+  for (const std::string_view line : lines) context.output.line(printable(line));
+  return context.output.done();
+}
+
+// In this terminal, instead of us; `Ctrl-b d` leaves it.
+int attach(Context& context, const Parsed& parsed) {
+  if (::isatty(STDIN_FILENO) == 0 || !Output::out_is_terminal()) {
+    return context.misuse("attach needs a terminal; `reeve agent peek` does not");
+  }
+  const auto session = session_of(context, parsed);
+  if (!session) return context.fail(session.error());
+  const auto home = context.home();
+  if (!home) return context.fail(home.error());
+  // The address of a socket is short, and the path of a home may not be.
+  if (::chdir(home->path.c_str()) != 0) {
+    return context.fail(Failure{"IO", fmt::format("cannot go to {}", home->path)});
+  }
+  ::unsetenv("TMUX");  // NOLINT(concurrency-mt-unsafe)
+  ::signal(SIGPIPE, SIG_DFL);
+  const std::string target = "=" + *session;
+  ::execlp("tmux", "tmux", "-S", "tmux.sock", "attach-session", "-t", target.c_str(), nullptr);
+  return context.fail(Failure{"IO", "cannot run tmux"});
 }
 
 // Prints the time; with --over only exits 0 if it is longer, 1 if not.
@@ -108,6 +233,13 @@ constexpr std::array<Option, 1> nudge_options{{{.name = "message",
                                                 .takes = Takes::Text,
                                                 .value = "TEXT",
                                                 .help = "what to say; default: to go on"}}};
+constexpr std::array<Option, 1> no_wait{
+    {{.name = "no-wait", .help = "return when it is told to, not when it has happened"}}};
+constexpr std::array<Option, 1> peek_options{{{.name = "lines",
+                                               .letter = 'n',
+                                               .takes = Takes::Number,
+                                               .value = "N",
+                                               .help = "the last so many; default: the screen"}}};
 constexpr std::array<Option, 1> idle_options{
     {{.name = "over",
       .takes = Takes::Duration,
@@ -116,6 +248,10 @@ constexpr std::array<Option, 1> idle_options{
 constexpr std::array<Example, 1> list_examples{
     {{"reeve agent list --state idle --json", "for a monitor"}}};
 constexpr std::array<Example, 1> show_examples{{{"reeve agent show work-4f7kq2", "one of them"}}};
+constexpr std::array<Example, 1> peek_examples{
+    {{"reeve agent peek work-4f7kq2 -n 5", "the end of its screen"}}};
+constexpr std::array<Example, 1> attach_examples{
+    {{"reeve agent attach work-4f7kq2", "sit down at it; Ctrl-b d leaves"}}};
 constexpr std::array<Example, 1> nudge_examples{
     {{"reeve agent nudge work-4f7kq2", "it is told to go on"}}};
 constexpr std::array<Example, 1> send_examples{
@@ -127,7 +263,7 @@ constexpr std::array<Example, 1> kill_examples{
 constexpr std::array<Example, 1> idle_examples{
     {{"reeve agent idle-time work-4f7kq2 --over 5m && echo stuck", "in a condition"}}};
 
-constexpr std::array<Command, 7> commands{{
+constexpr std::array<Command, 9> commands{{
     {.name = "agent list",
      .summary = "the agents of the project",
      .options = list_options,
@@ -138,6 +274,17 @@ constexpr std::array<Command, 7> commands{{
      .arguments = one_id,
      .examples = show_examples,
      .run = show},
+    {.name = "agent peek",
+     .summary = "what its screen shows",
+     .arguments = one_id,
+     .options = peek_options,
+     .examples = peek_examples,
+     .run = peek},
+    {.name = "agent attach",
+     .summary = "join its session, in this terminal",
+     .arguments = one_id,
+     .examples = attach_examples,
+     .run = attach},
     {.name = "agent nudge",
      .summary = "tell it to go on",
      .arguments = one_id,
@@ -152,11 +299,13 @@ constexpr std::array<Command, 7> commands{{
     {.name = "agent restart",
      .summary = "end it and begin anew",
      .arguments = one_id,
+     .options = no_wait,
      .examples = restart_examples,
      .run = restart},
     {.name = "agent kill",
      .summary = "end it",
      .arguments = one_id,
+     .options = no_wait,
      .examples = kill_examples,
      .run = kill},
     {.name = "agent idle-time",

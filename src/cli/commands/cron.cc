@@ -98,23 +98,36 @@ int disable(Context& context, const Parsed& parsed) {
               context.client().change("cron.disable", json_of({{"name", parsed.words[0]}})));
 }
 
-// Of the runbooks as they are now, if the daemon does not know it yet.
+// Of one that is enabled, as it was enabled; else as the runbooks are now, and for that nobody need
+// be asked.
+Answer fires_of(Context& context, const std::string& name, std::int64_t count) {
+  Client& client = context.client_without_start();
+  const Answer shown = client.ask("cron.show", json_of({{"name", name}}));
+  if (shown && (*shown)["state"].text() == "enabled") {
+    return client.ask("cron.next", json_of({{"name", name}, {"count", count}}));
+  }
+  if (!shown && shown.error().code != "NOT_FOUND" && shown.error().code != "UNAVAILABLE") {
+    return shown;
+  }
+  return Json();
+}
+
 int next(Context& context, const Parsed& parsed) {
-  Json params = json_of({{"name", parsed.words[0]}, {"count", number_of(parsed, "lines")}});
-  Client& client = context.client();
-  Answer answer = client.ask("cron.next", params);
-  if (!answer && answer.error().code == "NOT_FOUND") {
+  const std::string& name = parsed.words[0];
+  const std::int64_t count = parsed.number("lines").value_or(5);
+  if (count < 1 || count > 1000) return context.misuse("-n is a number from 1 to 1000");
+  Answer answer = fires_of(context, name, count);
+  if (!answer) return context.fail(answer.error());
+  if (answer->is_null()) {
     const auto place = context.place(false);
     if (!place) return context.fail(place.error());
-    const auto definitions = context.runbooks->plan_start("cron", parsed.words[0], *place);
-    if (!definitions) return context.cannot_run(definitions.error());
-    Json load = Json::object();
-    load.set("set", Json::raw(definitions->set()));
-    const Answer loaded = client.change("runbook.load", std::move(load));
-    if (!loaded) return context.fail(loaded.error());
-    answer = client.ask("cron.next", params);
+    const auto fires =
+        context.runbooks->next_fires(name, *place, wall_now(), static_cast<std::size_t>(count));
+    if (!fires) return context.cannot_run(fires.error());
+    Json list = Json::array();
+    for (const std::int64_t at : *fires) list.push(json_of({{"at", format_moment(at)}}));
+    answer = json_of({{"name", name}, {"next", list}});
   }
-  if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   for (const Json& fire : (*answer)["next"].items()) {
     context.output.line(

@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/context.h"
 #include "cli/text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -48,6 +49,9 @@ void tell_context(Output& output, std::string_view text) {
   }
 }
 
+// As a shell takes it.
+std::string word_of(const Json& choice) { return codec::shell_word(printable(choice.text())); }
+
 int show(Context& context, const Parsed& parsed) {
   const Answer answer = context.client().ask("decision.show", json_of({{"id", parsed.words[0]}}));
   if (!answer) return context.fail(answer.error());
@@ -75,9 +79,9 @@ int show(Context& context, const Parsed& parsed) {
       output.line(fmt::format("  {}. {}", ++number, printable(choice.text())));
     }
     output.line(number == 0 ? fmt::format("answer: reeve decision resolve {} -m TEXT", id)
-                            : fmt::format("answer: reeve decision resolve {} --choice '{}'",
+                            : fmt::format("answer: reeve decision resolve {} --choice {}",
                                           id,
-                                          printable(decision["choices"].items().front().text())));
+                                          word_of(decision["choices"].items().front())));
   } else if (decision.has("answer")) {
     const Json& said = decision["answer"];
     output.line(fmt::format("answered {}{}: {}{}",
@@ -91,26 +95,20 @@ int show(Context& context, const Parsed& parsed) {
   return output.done();
 }
 
-// A choice by name, or by its number as `show` counts them.
+// A choice by name, or by its number as `show` counts them: the daemon knows the names.
 int resolve(Context& context, const Parsed& parsed) {
   Json params = json_of({{"id", parsed.words[0]}, {"text", text_of(parsed, "message")}});
   if (const auto choice = parsed.text("choice")) {
-    const auto number = parsed.number("choice");
-    if (number) {
-      if (*number < 1) return context.misuse("choices are counted from 1");
-      params.set("number", *number - 1);
-    } else {
-      params.set("choice", *choice);
-    }
+    params.set("choice", *choice);
   } else if (!parsed.has("message")) {
     const Answer shown = context.client().ask("decision.show", json_of({{"id", parsed.words[0]}}));
     if (!shown) return context.fail(shown.error());
     std::string names;
     for (const Json& offered : (*shown)["choices"].items()) {
-      names += fmt::format("{}'{}'", names.empty() ? "" : "|", offered.text());
+      names += fmt::format("{}{}", names.empty() ? "" : ", ", word_of(offered));
     }
     return context.misuse(names.empty() ? "say the answer with -m TEXT"
-                                        : fmt::format("say which: --choice {}", names));
+                                        : fmt::format("say which with --choice: {}", names));
   }
   const Answer answer = context.client().change("decision.resolve", std::move(params));
   if (!answer) return context.fail(answer.error());

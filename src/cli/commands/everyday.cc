@@ -144,7 +144,9 @@ constexpr std::array<Example, 1> checkpoint_examples{
 constexpr std::array<Example, 1> heartbeat_examples{
     {{"reeve heartbeat || exit", "in an agent: it is alive; exit 4 if its work is over"}}};
 constexpr std::array<Argument, 1> question{{{.name = "QUESTION"}}};
-constexpr std::array<Option, 3> ask_options{
+constexpr std::array<Option, 1> init_options{
+    {{.name = "here", .help = "in this git worktree, instead of the repository it is of"}}};
+constexpr std::array<Option, 4> ask_options{
     {{.name = "option",
       .takes = Takes::Text,
       .value = "A",
@@ -153,9 +155,11 @@ constexpr std::array<Option, 3> ask_options{
      {.name = "default",
       .takes = Takes::Text,
       .value = "A",
-      .help = "the answer if nobody has one in time"}}};
-constexpr std::array<Example, 1> ask_examples{
-    {{"answer=$(reeve ask 'Publish?' --option yes --option no)", "waits; prints the answer"}}};
+      .help = "the answer if nobody has one in time"},
+     {.name = "no-wait", .help = "print the decision's id and go on; the question stays"}}};
+constexpr std::array<Example, 2> ask_examples{
+    {{"answer=$(reeve ask 'Publish?' --option yes --option no)", "waits; prints the answer"},
+     {"reeve ask 'The mirror is down' --option seen --no-wait", "for somebody, some time"}}};
 
 constexpr std::array<Argument, 1> shell{{{.name = "SHELL"}}};
 constexpr std::array<Example, 3> completion_examples{
@@ -180,6 +184,7 @@ constexpr std::array<Command, 25> commands{{
      .passes_options = true},
     {.name = "init",
      .summary = "write a small runbook that runs",
+     .options = init_options,
      .details = "Into .reeve/runbooks of the project, or of this folder. Nothing is overwritten.",
      .examples = init_examples,
      .run = init_command},
@@ -319,7 +324,7 @@ constexpr std::array<Command, 25> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 14> groups{everyday_group,
+  static const std::array<Group, 15> groups{everyday_group,
                                             runbook_group,
                                             pipeline_group,
                                             worker_group,
@@ -327,6 +332,7 @@ std::span<const Group> all_groups() {
                                             decision_group,
                                             agent_group,
                                             monitor_group,
+                                            workspace_group,
                                             lock_group,
                                             sem_group,
                                             queue_group,

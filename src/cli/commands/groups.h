@@ -23,6 +23,7 @@ extern const Group cron_group;
 extern const Group decision_group;
 extern const Group agent_group;
 extern const Group monitor_group;
+extern const Group workspace_group;
 
 std::span<const Group> all_groups();
 

@@ -182,10 +182,11 @@ int man_command(Context& context, const Parsed&) {
   output.line(".SH SYNOPSIS\n.B reeve\nCOMMAND [ARGUMENT...] [OPTION...]");
   output.line(
       ".SH DESCRIPTION\nLocks with fair lines and fencing tokens, semaphores and durable queues "
-      "for the "
-      "programs of one user on one machine. A daemon remembers; it is started when it is needed. "
-      "What "
-      "a command has acknowledged is on disk.");
+      "for the programs of one user on one machine; and runs of what a project's runbooks "
+      "describe: "
+      "pipelines, workers, crons, monitors and agents. A daemon remembers; it is started when it "
+      "is "
+      "needed. What a command has acknowledged is on disk.");
   output.line(".SH OPTIONS");
   const auto options = [&](std::span<const Option> list) {
     for (const Option& option : list) {

@@ -10,6 +10,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <map>
+#include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
 
@@ -87,7 +88,34 @@ std::vector<LogFile> find_logs(const std::string& folder, const Wanted& wanted) 
   return files;
 }
 
-// What is behind `offset`, piece by piece.
+// How many bytes at the end are the beginning of a character of UTF-8 that goes on.
+std::size_t begun_character(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if (byte < 0x80U) return 0;
+    if (byte < 0xc0U) continue;
+    const std::size_t length = byte >= 0xf0U ? 4 : byte >= 0xe0U ? 3 : 2;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+// What of a file was told.
+struct Told {
+  std::uint64_t bytes = 0;
+  std::uint64_t file = 0;  // its number: a guard's last check takes the place of the one before
+};
+
+// Whether there is something behind what was told; of a file that is another one, all of it.
+bool has_more(const std::string& path, Told& told) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
+  return size > told.bytes;
+}
+
+// What is behind `offset`, piece by piece, and no piece ends within a character.
 template <class Each>
 void read_from(const std::string& path, std::uint64_t& offset, Each each) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -96,8 +124,10 @@ void read_from(const std::string& path, std::uint64_t& offset, Each each) {
   for (;;) {
     const ssize_t got = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (got <= 0) break;
-    offset += static_cast<std::uint64_t>(got);
-    each(std::string_view(bytes).substr(0, static_cast<std::size_t>(got)));
+    std::string_view some = std::string_view(bytes).substr(0, static_cast<std::size_t>(got));
+    if (some.size() == piece) some.remove_suffix(begun_character(some));
+    offset += some.size();
+    each(some);
   }
   ::close(file);
 }
@@ -111,7 +141,9 @@ class Reader {
   bool read() {
     bool any = false;
     for (const LogFile& file : find_logs(folder_, wanted_)) {
-      read_from(file.path, offsets_[file.path], [&](std::string_view bytes) {
+      Told& told = told_[file.path];
+      if (!has_more(file.path, told)) continue;
+      read_from(file.path, told.bytes, [&](std::string_view bytes) {
         any = true;
         tell(file, bytes);
       });
@@ -133,18 +165,19 @@ class Reader {
       last_ = file.path;
     }
     output.out(bytes);
-    if (bytes.size() == piece) output.flush();
+    if (bytes.size() + 3 >= piece) output.flush();
   }
 
   Context& context_;
   std::string folder_;
   Wanted wanted_;
-  std::map<std::string, std::uint64_t> offsets_;
+  std::map<std::string, Told> told_;
   std::string last_;
 };
 
+// While there is no daemon the programs go on, and so does what they say.
 bool is_over(const Answer& answer) {
-  if (!answer) return true;
+  if (!answer) return answer.error().code != "UNAVAILABLE";
   const std::string& state = (*answer)["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
 }
@@ -175,6 +208,7 @@ int logs_command(Context& context, const Parsed& parsed) {
     if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", id));
     return context.output.done();
   }
+  client.only_look();
   const Signals signals{SIGINT, SIGTERM};
   for (bool over = is_over(shown); !over;) {
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);

@@ -1,4 +1,6 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/monitor_memory.h"
+#include "cli/commands/program.h"
 #include "cli/context.h"
 #include "cli/text.h"
 
@@ -6,73 +8,17 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fcntl.h>
-#include <spawn.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 // `reeve monitor run`: one look of a monitor, as its cron makes it. What was done about an item,
-// how often and when is kept in the home, in monitors/PROJECT.NAME.json, so that the next look goes
-// on from there; an item that is gone, or no longer in need, begins anew.
+// how often and when is kept in the home, in monitors/, so that the next look goes on from there;
+// an item that is gone, or no longer in need, begins anew, and a question about it is taken back.
 namespace reeve::cli {
 
 namespace {
 
 using Values = std::vector<std::pair<std::string, std::string>>;
-constexpr std::size_t most_output = std::size_t{4} << 20U;
-
-struct Ran {
-  int code = -1;
-  std::string output;
-};
-
-// bash -c, with these variables beside ours; stdout is gathered if it is wanted.
-Ran run_program(const std::string& program, const Values& variables, bool gather) {
-  std::array<int, 2> pipe{-1, -1};
-  if (gather && ::pipe2(pipe.data(), O_CLOEXEC) != 0) return {};
-  std::vector<std::string> texts;
-  for (char** entry = environ; *entry != nullptr; ++entry) texts.emplace_back(*entry);
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& text : texts) environment.push_back(text.data());
-  environment.push_back(nullptr);
-  std::array<std::string, 4> words{"bash", "-c", program, "reeve"};
-  std::array<char*, 5> arguments{
-      words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
-  // What an action says is for the log, like what we say.
-  ::posix_spawn_file_actions_adddup2(&actions, gather ? pipe[1] : 2, 1);
-  pid_t child = -1;
-  const int failed =
-      ::posix_spawnp(&child, "bash", &actions, nullptr, arguments.data(), environment.data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  Ran ran;
-  if (gather) {
-    ::close(pipe[1]);
-    std::string bytes(std::size_t{64} << 10U, '\0');
-    for (;;) {
-      const ssize_t got = ::read(pipe[0], bytes.data(), bytes.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) break;
-      if (ran.output.size() < most_output) {
-        ran.output.append(bytes, 0, static_cast<std::size_t>(got));
-      }
-    }
-    ::close(pipe[0]);
-  }
-  if (failed != 0) return ran;
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  ran.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-  return ran;
-}
-
 // A JSON array; the first array in the `data` of an answer of ours; or one JSON object a line.
 std::optional<Json::Array> items_in(const std::string& text) {
   if (const auto whole = parse_json(text)) {
@@ -100,46 +46,12 @@ std::string text_of_value(const Json& value) {
   return value.is_string() ? value.text() : value.write();
 }
 
-// What is remembered of the items of one monitor, locked while it is looked at.
-class Memory {
- public:
-  explicit Memory(std::string path) : path_(std::move(path)) {
-    file_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (file_ < 0) return;
-    locked_ = ::flock(file_, LOCK_EX | LOCK_NB) == 0;
-    std::string text(std::size_t{1} << 20U, '\0');
-    const ssize_t got = ::pread(file_, text.data(), text.size(), 0);
-    text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-    known_ = parse_json(text).value_or(Json::object());
-  }
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
-  ~Memory() {
-    if (file_ >= 0) ::close(file_);
-  }
-
-  bool is_locked() const { return locked_; }
-  Json& known() { return known_; }
-
-  bool write() const {
-    const std::string text = known_.write() + "\n";
-    return ::ftruncate(file_, 0) == 0 &&
-           ::pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
-  }
-
- private:
-  std::string path_;
-  int file_ = -1;
-  bool locked_ = false;
-  Json known_;
-};
-
 class Look {
  public:
   Look(Context& context, std::string name, const tools::MonitorPlan& plan)
       : context_(context), name_(std::move(name)), plan_(plan) {}
 
-  int run(Memory& memory) {
+  int run(MonitorMemory& memory) {
     const Ran source = run_program(plan_.source, {}, true);
     if (source.code != 0) {
       return failed(fmt::format("the source of monitor {} ended with {}", name_, source.code));
@@ -158,13 +70,15 @@ class Look {
         continue;
       }
       if (!needs_care(item, id)) continue;
-      Json record = memory.known()[id];
-      if (!record.is_object()) record = Json::object();
-      respond(item, id, record);
-      next.set(id, record);
+      if (!respond(item, id, memory)) {
+        return failed("what is to be done could not be remembered, so it was not done");
+      }
+      if (memory.of(id).is_object()) next.set(id, memory.of(id));
     }
-    memory.known() = std::move(next);
-    if (!memory.write()) return failed("what was done could not be remembered");
+    for (const auto& [id, record] : memory.known().members()) {
+      if (!next.has(id)) take_back(record);
+    }
+    if (!memory.remember_only(std::move(next))) return failed("what was done cannot be remembered");
     if (context_.json()) return context_.output.succeed(json_of({{"done", Json(done_)}}));
     return context_.output.done();
   }
@@ -185,9 +99,11 @@ class Look {
            run_program(plan_.condition, values_of(item, id), false).code == 0;
   }
 
-  // The first response that has something left. All used up: it was done what could be.
-  void respond(const Json& item, const std::string& id, Json& record) {
+  // The first response that has something left. All used up: it was done what could be. False: it
+  // could not be noted, and so was not done.
+  bool respond(const Json& item, const std::string& id, MonitorMemory& memory) {
     const std::int64_t now = wall_now();
+    Json record = memory.of(id).is_object() ? memory.of(id) : Json::object();
     for (const auto& response : plan_.responses) {
       const std::int64_t count = record[response.name]["count"].number();
       const std::uint32_t most = response.max_attempts > 0
@@ -195,31 +111,61 @@ class Look {
                                      : response.times;
       if (count >= static_cast<std::int64_t>(most)) continue;
       const std::int64_t last = record[response.name]["at"].number();
-      if (last > 0 && now - last < response.cooldown_ms) return;  // it still has its time
-      const bool well = act(response, item, id);
+      if (last > 0 && now - last < response.cooldown_ms) return true;  // it still has its time
       record.set(response.name, json_of({{"count", count + 1}, {"at", now}}));
+      if (!memory.remember(id, record)) return false;
+      const bool well = act(response, item, id, record);
+      if (record != memory.of(id)) memory.remember(id, record);
       done_.push_back(json_of({{"id", id}, {"action", response.name}, {"ok", well}}));
       if (!context_.json()) {
         context_.output.line(fmt::format(
             "{} {}{}", printable(id), response.name, well ? "" : ", which did not work"));
       }
-      return;
+      return true;
     }
+    return true;
   }
 
-  bool act(const tools::MonitorPlan::Response& response, const Json& item, const std::string& id) {
+  bool act(const tools::MonitorPlan::Response& response,
+           const Json& item,
+           const std::string& id,
+           Json& record) {
     if (!response.program.empty()) {
       return run_program(response.program, values_of(item, id), false).code == 0;
     }
+    if (response.name == "escalate") return escalate(id, record);
     Client& client = context_.client();
-    if (response.name == "escalate") {
-      Json data = json_of({{"monitor", name_}, {"id", id}});
-      return client.change("events.emit", json_of({{"name", "monitor:escalate"}, {"data", data}}))
-          .has_value();
-    }
     const std::string method = "agent." + response.name;  // nudge, restart
     return client.change(method, json_of({{"id", id}})).has_value();
   }
+
+  // Somebody is asked, and the question stays until it is answered or the item is well again.
+  bool escalate(const std::string& id, Json& record) {
+    Client& client = context_.client();
+    Json options = Json::array();
+    options.push(seen);
+    const std::string question =
+        fmt::format("monitor {}: {} needs somebody, for nothing helped", name_, id);
+    const Answer asked = client.change(
+        "decision.ask", json_of({{"question", question}, {"options", std::move(options)}}));
+    if (asked) record.set("decision", (*asked)["id"]);
+    const Json data = json_of({{"monitor", name_}, {"id", id}});
+    const Answer told =
+        client.change("events.emit", json_of({{"name", "monitor:escalate"}, {"data", data}}));
+    return asked && told;
+  }
+
+  void take_back(const Json& record) {
+    if (!record.has("decision")) return;
+    // It may be answered already, or forgotten.
+    (void)context_.client().change("decision.resolve",
+                                   json_of({{"id", record["decision"]},
+                                            {"choice", seen},
+                                            {"text", "it is well again"},
+                                            {"by", "monitor " + name_}}));
+  }
+
+  static constexpr std::string_view seen = "seen";
 
   Context& context_;
   std::string name_;
@@ -230,6 +176,33 @@ class Look {
 std::string safe(std::string text) {
   std::ranges::replace(text, '/', '_');
   return text;
+}
+
+// Two projects may have one name; a folder has one project. (FNV-1a)
+std::string folder_mark(std::string_view root) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char byte : root) {
+    hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3U;
+  }
+  const std::string_view name = root.substr(root.rfind('/') + 1);
+  return fmt::format("{}-{:016x}", safe(std::string(name.substr(0, 100))), hash);
+}
+
+// What the cron was enabled with, if it handed it over: the files may be others by now, or wrong.
+std::optional<tools::MonitorPlan> pinned(const Parsed& parsed, const std::string& name) {
+  const auto text = parsed.text("plan");
+  const auto plans = text ? parse_json(*text) : std::nullopt;
+  if (!plans || !plans->has(name)) return std::nullopt;
+  const Json& given = (*plans)[name];
+  tools::MonitorPlan plan{given["source"].text(), given["condition"].text(), {}};
+  for (const Json& each : given["responses"].items()) {
+    plan.responses.push_back({each["name"].text(),
+                              static_cast<std::uint32_t>(each["times"].natural()),
+                              each["program"].text(),
+                              each["cooldown_ms"].number(),
+                              static_cast<std::uint32_t>(each["max_attempts"].natural())});
+  }
+  return plan;
 }
 
 int run(Context& context, const Parsed& parsed) {
@@ -245,9 +218,14 @@ int run(Context& context, const Parsed& parsed) {
   }
   int code = 0;
   for (const std::string& name : parsed.words) {
-    const auto plan = context.runbooks->plan_monitor(name, *place);
-    if (!plan) return context.cannot_run(plan.error());
-    Memory memory(fmt::format("{}/{}.{}.json", folder, safe(place->project), safe(name)));
+    auto plan = pinned(parsed, name);
+    if (!plan) {
+      const auto current = context.runbooks->plan_monitor(name, *place);
+      if (!current) return context.cannot_run(current.error());
+      plan = *current;
+    }
+    MonitorMemory memory(
+        fmt::format("{}/{}.{}.json", folder, folder_mark(place->root), safe(name)));
     if (!memory.is_locked()) {
       context.output.note(fmt::format("monitor {} is being run already", name));
       continue;
@@ -276,6 +254,11 @@ int list(Context& context, const Parsed&) {
 
 constexpr std::array<Argument, 1> some_monitors{
     {{.name = "NAME", .count = Count::Some, .completes = Completes::Monitor}}};
+constexpr std::array<Option, 1> run_options{
+    {{.name = "plan",
+      .takes = Takes::Text,
+      .value = "JSON",
+      .help = "what its cron was enabled with, instead of what the runbooks say now"}}};
 constexpr std::array<Example, 1> run_examples{
     {{"reeve monitor run idle_agents", "one look, as its cron makes it"}}};
 constexpr std::array<Example, 1> list_examples{{{"reeve monitor list", "those of the runbooks"}}};
@@ -288,9 +271,10 @@ constexpr std::array<Command, 2> commands{{
     {.name = "monitor run",
      .summary = "look once, and do what is to be done",
      .arguments = some_monitors,
+     .options = run_options,
      .details =
          "Runs its source, its condition for every item, and of its responses the first that has "
-         "attempts left. `escalate` announces monitor:escalate.",
+         "attempts left. `escalate` opens a decision, and announces monitor:escalate.",
      .examples = run_examples,
      .run = run},
 }};

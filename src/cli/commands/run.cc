@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -25,7 +26,10 @@ int run_here(Context& context, const tools::RunPlan& plan, const tools::RunbookP
   for (const auto& [name, value] : plan.variables) {
     ::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   }
-  ::setenv("REEVE_PROJECT", place.project.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  // By its folder: another project may have its name.
+  ::setenv("REEVE_PROJECT", place.root.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  // We do without it; programs rely on it.
+  ::signal(SIGPIPE, SIG_DFL);
   ::execlp("bash", "bash", "-c", plan.program.c_str(), "reeve", nullptr);
   return context.fail(Failure{"IO", fmt::format("cannot run bash: {}", std::strerror(errno))});
 }
@@ -51,6 +55,26 @@ int push_item(Context& context, const tools::RunPlan& plan) {
       (*answer)["ids"].items().empty() ? std::string() : (*answer)["ids"].items().front().text();
   context.output.line(context.quiet() ? id : fmt::format("{} in {}", id, printable(plan.name)));
   return context.output.done();
+}
+
+// Why --wait, --follow or --timeout means nothing here; empty: it does, or was not asked for.
+std::string cannot_wait(const Parsed& parsed, const tools::RunPlan& plan) {
+  const bool waits = parsed.has("wait") || parsed.has("follow");
+  const std::string& name = parsed.words.front();
+  switch (plan.what) {
+    case tools::RunPlan::What::Pipeline:
+      return {};
+    case tools::RunPlan::What::Item:
+      if (!waits) return {};
+      return fmt::format("\"{}\" puts an item into a queue, and there is no run to wait for", name);
+    case tools::RunPlan::What::Agent:
+      if (!waits) return {};
+      return fmt::format("\"{}\" starts an agent by itself, and there is no run to wait for", name);
+    case tools::RunPlan::What::Here:
+      if (!parsed.has("timeout")) return {};
+      return fmt::format("\"{}\" runs in this terminal, until it ends: it has no --timeout", name);
+  }
+  return {};
 }
 
 int start_agent(Context& context, const tools::RunPlan& plan) {
@@ -121,6 +145,9 @@ int run_command(Context& context, const Parsed& parsed) {
   }
   const auto plan = context.runbooks->plan_run(parsed.words, *place);
   if (!plan) return context.cannot_run(plan.error());
+  if (const std::string refusal = cannot_wait(parsed, *plan); !refusal.empty()) {
+    return context.misuse(refusal);
+  }
   switch (plan->what) {
     case tools::RunPlan::What::Pipeline:
       return start_pipeline(context, parsed, *plan);
@@ -149,16 +176,17 @@ std::optional<std::string> write_new(const std::string& path, std::string_view t
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (file < 0) return error_of(path);
   const ssize_t written = ::write(file, text.data(), text.size());
-  const bool failed = written != static_cast<ssize_t>(text.size()) || ::close(file) != 0;
+  const bool closed = ::close(file) == 0;
+  const bool failed = written != static_cast<ssize_t>(text.size()) || !closed;
   return failed ? std::optional(error_of(path)) : std::nullopt;
 }
 
 }  // namespace
 
-int init_command(Context& context, const Parsed&) {
+int init_command(Context& context, const Parsed& parsed) {
   // Where the project is, if there is one; else here.
   const std::string here = working_directory();
-  const auto project = find_project(here);
+  const auto project = parsed.has("here") ? find_checkout(here) : find_project(here);
   const std::string root = project ? project->path : here;
   const std::string folder = root + "/.reeve/runbooks";
   const std::string path = folder + "/hello.toml";

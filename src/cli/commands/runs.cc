@@ -63,6 +63,27 @@ std::expected<std::string, Failure> keep_secrets(const Home& home,
   return path;
 }
 
+// Somebody else may hand over other definitions in between, so it is tried more than once. Both go
+// in one breath, which leaves little between.
+Answer change_with_set(Client& client,
+                       std::string_view method,
+                       const Json& params,
+                       const tools::Definitions& definitions) {
+  constexpr int most_tries = 20;
+  Answer answer = client.change(method, params);
+  Json load = Json::object();
+  for (int tries = 0; tries < most_tries; ++tries) {
+    if (answer || answer.error().code != "RUNBOOK_UNKNOWN") break;
+    if (tries == 0) load.set("set", Json::raw(definitions.set()));
+    const auto loading = client.begin("runbook.load", load, Client::Kind::Change);
+    const auto changing = client.begin(method, params, Client::Kind::Change);
+    const Answer loaded = client.wait(loading);
+    answer = client.wait(changing);
+    if (!loaded) return loaded;
+  }
+  return answer;
+}
+
 bool is_over(const Json& pipeline) {
   const std::string& state = pipeline["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
@@ -110,13 +131,18 @@ class Watch {
     const std::int64_t end = plan_.limit < 0 ? -1 : steady_now() + plan_.limit;
     // Heard from before the first look, so nothing is missed between.
     Json patterns = Json::array();
-    patterns.push("pipeline:**");
+    constexpr std::size_t most_patterns = 60;
+    if (plan_.ids.size() > most_patterns) {
+      patterns.push("pipeline:**");
+    } else {
+      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
+    }
     if (plan_.tells_changes) {
       for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
     }
     Json params = json_of({{"match", patterns}, {"all_projects", true}});
     if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
-    const auto follow = client_.begin("events.follow", params, Client::Kind::Follow);
+    const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
     for (const std::string& id : plan_.ids) look_at(id);
     for (;;) {
       if (const auto answer = client_.take(follow); answer && !*answer) {
@@ -200,14 +226,11 @@ Answer change_with_runbook(Context& context,
   if (!secrets) return std::unexpected(secrets.error());
   if (!secrets->empty()) variables.set("REEVE_SECRETS", *secrets);
   params.set("environment", std::move(variables));
-  Client& client = context.client();
-  Answer answer = client.change(method, params);
-  if (answer || answer.error().code != "RUNBOOK_UNKNOWN") return answer;
-  Json load = Json::object();
-  load.set("set", Json::raw(definitions.set()));
-  const Answer loaded = client.change("runbook.load", std::move(load));
-  if (!loaded) return loaded;
-  return client.change(method, std::move(params));
+  Answer answer = change_with_set(context.client(), method, params, definitions);
+  // Nothing was started, so nobody will read it. Without a word from the daemon that is not known.
+  const bool refused = !answer && answer.error().code != "UNAVAILABLE";
+  if (refused && !secrets->empty()) ::unlink(secrets->c_str());
+  return answer;
 }
 
 Watched watch(Context& context, const WatchPlan& plan) { return Watch(context, plan).run(); }
@@ -240,6 +263,25 @@ std::string pipeline_line(const Output& output, const Json& pipeline) {
   return line;
 }
 
+namespace {
+
+// Of those that did not end well, for who reads JSON: the envelope says it too.
+Failure failure_of(const Json::Array& pipelines, Exit exit, Json details) {
+  const auto bad = std::ranges::find_if(
+      pipelines, [&](const Json& each) { return exit_of_pipeline(each) == exit; });
+  if (exit == Exit::Cancelled) {
+    return {"CANCELLED", fmt::format("{} was cancelled", (*bad)["id"].text()), std::move(details)};
+  }
+  return {"FAILED",
+          fmt::format("{} failed in {}: {}",
+                      (*bad)["id"].text(),
+                      printable((*bad)["phase"].text()),
+                      printable((*bad)["error"].text())),
+          std::move(details)};
+}
+
+}  // namespace
+
 int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched, bool always_ok) {
   if (watched.failure) return context.fail(*watched.failure);
   Output& output = context.output;
@@ -269,8 +311,8 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
   if (context.json() && !plan.tells_changes) {
     Json data = watched.pipelines.size() == 1 ? watched.pipelines.front()
                                               : json_of({{"pipelines", Json(watched.pipelines)}});
-    output.succeed(data);
-    return static_cast<int>(exit);
+    if (exit == Exit::Ok) return output.succeed(data);
+    return output.fail(failure_of(watched.pipelines, exit, std::move(data)));
   }
   for (const Json& pipeline : watched.pipelines) {
     if (context.json()) break;

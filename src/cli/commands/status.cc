@@ -158,10 +158,35 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
   return text;
 }
 
+// With the mistakes in the project's runbooks: until they are mended nothing new is started, and
+// what was loaded before stays in force.
+Json with_mistakes(Context& context, const Json& status) {
+  // By name it may be any project, and its folder is not ours to look into every second.
+  if (!context.client().where().project_root) return status;
+  const auto place = context.place();
+  const std::vector<std::string> mistakes =
+      place ? context.runbooks->mistakes(*place) : std::vector<std::string>{};
+  if (mistakes.empty()) return status;
+  Json attention = status["attention"];
+  const std::string more =
+      mistakes.size() == 1 ? "" : fmt::format(" (and {} more)", mistakes.size() - 1);
+  attention.push(json_of({{"kind", "runbook"},
+                          {"name", "mistake"},
+                          {"detail",
+                           fmt::format("{}{}; what was loaded before stays in force; try `reeve "
+                                       "runbook check`",
+                                       mistakes.front(),
+                                       more)}}));
+  Json whole = status;
+  whole.set("attention", std::move(attention));
+  return whole;
+}
+
 int watch(Context& context) {
   const Signals signals{SIGINT, SIGTERM, SIGWINCH};
   for (bool began = false;; began = true) {
-    const auto seen = take_snapshot(context.client());
+    auto seen = take_snapshot(context.client());
+    if (seen) seen->status = with_mistakes(context, seen->status);
     // Who watches does not start again what somebody stopped.
     const bool is_stopped = began && !seen && seen.error().code == "UNAVAILABLE";
     if (!seen && !is_stopped) return context.fail(seen.error());
@@ -230,10 +255,12 @@ int status_command(Context& context, const Parsed& parsed) {
   if (parsed.has("watch")) return watch(context);
   if (context.json()) {
     const Answer answer = context.client().ask("status.get");
-    return answer ? context.output.succeed(*answer) : context.fail(answer.error());
+    return answer ? context.output.succeed(with_mistakes(context, *answer))
+                  : context.fail(answer.error());
   }
-  const auto seen = take_snapshot(context.client());
+  auto seen = take_snapshot(context.client());
   if (!seen) return context.fail(seen.error());
+  seen->status = with_mistakes(context, seen->status);
   context.output.out(screen(context.output, *seen, Output::out_width()));
   return context.output.done();
 }
@@ -245,8 +272,9 @@ int overview(Context& context) {
     return answer ? output.succeed(*answer) : context.fail(answer.error());
   }
   // Looking should not start anything.
-  const auto seen = take_snapshot(context.client_without_start());
+  auto seen = take_snapshot(context.client_without_start());
   if (seen) {
+    seen->status = with_mistakes(context, seen->status);
     output.line(fmt::format("{} {}",
                             output.styled(Style::Bold, "reeve"),
                             output.styled(Style::Dim, "in " + printable(seen->project))));

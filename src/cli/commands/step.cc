@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <utility>
 
 // What a step says from inside: it finds its owner in its environment.
@@ -30,6 +31,14 @@ int done_command(Context& context, const Parsed& parsed) {
   const auto pipeline = own_id(context, "REEVE_PIPELINE", "done");
   if (!pipeline) return static_cast<int>(Exit::Usage);
   params.set("id", *pipeline);
+  // A step that was given up and goes on all the same does not speak for the one after it.
+  if (const auto phase = environment("REEVE_PHASE")) params.set("phase", *phase);
+  if (const auto attempt = environment("REEVE_ATTEMPT")) {
+    std::int64_t number = 0;
+    const char* const end = attempt->data() + attempt->size();
+    const auto [stopped, error] = std::from_chars(attempt->data(), end, number);
+    if (error == std::errc{} && stopped == end) params.set("attempt", number);
+  }
   return tell_ok(context, context.client().change("pipeline.finish", std::move(params)));
 }
 
@@ -60,7 +69,6 @@ int heartbeat_command(Context& context, const Parsed&) {
 int ask_command(Context& context, const Parsed& parsed) {
   Json params = json_of({{"question", parsed.words[0]}});
   Json options = Json::array();
-  for (std::size_t i = 1; i < parsed.words.size(); ++i) options.push(parsed.words[i]);
   for (const std::string_view option : parsed.texts("option")) options.push(option);
   if (const auto chosen = parsed.text("default")) {
     std::int64_t number = -1;
@@ -71,8 +79,18 @@ int ask_command(Context& context, const Parsed& parsed) {
     params.set("default", number);
   }
   if (!options.items().empty()) params.set("options", options);
-  if (const auto pipeline = environment("REEVE_PIPELINE")) params.set("pipeline", *pipeline);
+  // Nobody waits for the answer of --no-wait, so its pipeline does not either.
+  const auto pipeline = parsed.has("no-wait") ? std::nullopt : environment("REEVE_PIPELINE");
+  if (pipeline) params.set("pipeline", *pipeline);
   const auto limit = parsed.duration("timeout");
+  if (parsed.has("no-wait")) {
+    if (limit) return context.misuse("--timeout is how long to wait; --no-wait does not");
+    const Answer asked = context.client().change("decision.ask", std::move(params));
+    if (!asked) return context.fail(asked.error());
+    if (context.json()) return context.output.succeed(*asked);
+    context.output.line((*asked)["id"].text());
+    return context.output.done();
+  }
   params.set("wait_ms", limit ? static_cast<std::int64_t>(limit->count()) : -1);
 
   Client& client = context.client();

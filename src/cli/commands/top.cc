@@ -1,4 +1,5 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/pipeline_verbs.h"
 #include "cli/commands/snapshot.h"
 #include "cli/context.h"
 #include "cli/signals.h"
@@ -191,6 +192,7 @@ class Top {
   }
 
   using Lines = std::vector<std::string>;
+  using Parts = std::array<Lines, 4>;  // runs, locks, semaphores, queues
 
   static Lines split(const std::string& text) {
     Lines lines;
@@ -257,6 +259,12 @@ class Top {
     return queues;
   }
 
+  // None: no line for them.
+  Lines runs(std::size_t width) const {
+    const std::string table = pipeline_verbs::table(context_.output, snapshot_.pipelines, width);
+    return table.empty() ? Lines{} : split(table);
+  }
+
   // On a narrow screen only what says most.
   Lines queues(std::size_t width) const {
     using enum Table::Align;
@@ -305,8 +313,8 @@ class Top {
 
   // None gets more than it has lines, and what one does not need the others have. What is cut says
   // how much is missing. A part without room for a heading and a line is left out.
-  void share(std::array<Lines, 3>& parts, std::size_t room) const {
-    std::array<Lines*, 3> by_size{&parts[0], &parts[1], &parts[2]};
+  void share(Parts& parts, std::size_t room) const {
+    std::array<Lines*, 4> by_size{&parts[0], &parts[1], &parts[2], &parts[3]};
     std::ranges::stable_sort(by_size, {}, [](const Lines* part) { return part->size(); });
     for (std::size_t i = 0; i < by_size.size(); ++i) {
       Lines& part = *by_size.at(i);
@@ -331,10 +339,12 @@ class Top {
     const std::size_t used = display_width(left) + display_width(right);
     std::string title =
         left + std::string(size.columns > used ? size.columns - used : 1, ' ') + right;
-    std::array<Lines, 3> parts{locks(size.columns), semaphores(size.columns), queues(size.columns)};
+    Parts parts{
+        runs(size.columns), locks(size.columns), semaphores(size.columns), queues(size.columns)};
     // A title, the parts with a line after each, and a few events if there is room for more.
     const std::size_t for_events = size.rows >= 20 ? 4 : size.rows >= 14 ? 2 : 0;
-    const std::size_t other = 1 + parts.size() + for_events;
+    const auto some = std::ranges::count_if(parts, [](const Lines& part) { return !part.empty(); });
+    const std::size_t other = 1 + static_cast<std::size_t>(some) + for_events;
     share(parts, size.rows > other ? size.rows - other : 0);
     Lines lines{fmt::format("\x1b[7m{}\x1b[0m", fitted(title, size.columns))};
     for (const Lines& part : parts) {

@@ -54,7 +54,8 @@ int cancel_command(Context& context, const Parsed& parsed) {
     const Answer answer = context.client().change("pipeline.cancel", json_of({{"id", id}}));
     if (!answer) return context.fail(answer.error());
     if (!parsed.has("no-wait")) continue;
-    if (!context.json()) context.output.line(pipeline_line(context.output, *answer));
+    if (context.json()) continue;
+    context.output.line(context.quiet() ? id : pipeline_line(context.output, *answer));
   }
   WatchPlan plan{.ids = *std::move(ids)};
   if (parsed.has("no-wait")) {

@@ -6,6 +6,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
+#include <fcntl.h>
+#include <unistd.h>
 #include <vector>
 
 namespace reeve::cli {
@@ -84,6 +88,34 @@ void tell(Context& context, const Json& why) {
   }
 }
 
+// Who has the custody of a run, as its folder in the home says; 0: it has not begun, or is over.
+std::int64_t process_of(const std::string& home, const std::string& run) {
+  const std::string path = fmt::format("{}/runs/{}/started", home, run);
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  std::array<char, 32> text{};
+  const ssize_t got = ::read(file, text.data(), text.size());
+  ::close(file);
+  std::int64_t pid = 0;
+  if (got > 0) std::from_chars(text.data(), text.data() + got, pid);
+  return pid;
+}
+
+// Behind a phase that runs there is a process: the chain ends with it.
+Json with_processes(Context& context, const Json& why) {
+  const auto home = context.home();
+  if (!home) return why;
+  Json chain = Json::array();
+  for (Json link : why["waiting_on"].items()) {
+    const std::int64_t pid = link.has("run") ? process_of(home->path, link["run"].text()) : 0;
+    if (pid != 0) link.set("pid", pid);
+    chain.push(std::move(link));
+  }
+  Json whole = why;
+  whole.set("waiting_on", std::move(chain));
+  return whole;
+}
+
 // Says how to say which one.
 Failure clearer(Failure failure, const std::string& name) {
   if (failure.code != "AMBIGUOUS") return failure;
@@ -104,8 +136,9 @@ int why_command(Context& context, const Parsed& parsed) {
   const Answer answer =
       context.client().ask("why.get", json_of({{"id", name}, {"kind", text_of(parsed, "kind")}}));
   if (!answer) return context.fail(clearer(answer.error(), name));
-  if (context.json()) return context.output.succeed(*answer);
-  tell(context, *answer);
+  const Json why = with_processes(context, *answer);
+  if (context.json()) return context.output.succeed(why);
+  tell(context, why);
   return context.output.done();
 }
 

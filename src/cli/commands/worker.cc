@@ -90,14 +90,17 @@ int show(Context& context, const Parsed& parsed) {
 int start(Context& context, const Parsed& parsed) {
   const auto place = context.place(parsed.has("here"));
   if (!place) return context.fail(place.error());
+  Json started = Json::array();
   for (const std::string& name : parsed.words) {
     const auto definitions = context.runbooks->plan_start("worker", name, *place);
     if (!definitions) return context.cannot_run(definitions.error());
     const Answer answer =
         change_with_runbook(context, "worker.start", json_of({{"name", name}}), *definitions);
     if (!answer || parsed.words.size() == 1) return told(context, answer);
-    if (!context.json()) context.output.line(line_of(*answer));
+    started.push(*answer);
+    if (!context.json()) context.output.line(context.quiet() ? name : line_of(*answer));
   }
+  if (context.json()) return context.output.succeed(json_of({{"workers", started}}));
   return context.output.done();
 }
 
