@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import textwrap
 import unittest
 
@@ -36,6 +37,10 @@ class Hands(Home):
         with open(os.path.join(self.work, name), encoding="utf-8") as file:
             return file.read()
 
+    def touch(self, name):
+        with open(os.path.join(self.work, name), "w", encoding="utf-8"):
+            pass
+
     def test_a_steps_files_have_the_mask_of_whoever_started_the_daemon(self):
         self.step("umask > mask; touch made")
         before = os.umask(0o027)
@@ -48,6 +53,44 @@ class Hands(Home):
         for name in ("journal", "runs", "logs"):
             path = os.path.join(self.home, name)
             self.assertEqual(os.stat(path).st_mode & 0o077, 0, name)
+
+    def test_what_a_daemon_began_that_a_step_started_is_no_part_of_that_step(self):
+        self.write("""
+            [command.outer]
+            run = { pipeline = "outer" }
+            [pipeline.outer]
+            on_fail = "fail"
+            [[pipeline.outer.phase]]
+            name = "work"
+            run  = '''
+            unset REEVE_SOCKET REEVE_PROJECT REEVE_PIPELINE REEVE_HOLDER
+            REEVE_HOME=$PWD/other reeve run inner
+            touch begun
+            until [ -e end ]; do sleep 0.02; done
+            '''
+            [command.inner]
+            run = { pipeline = "inner" }
+            [pipeline.inner]
+            on_fail = "fail"
+            [[pipeline.inner.phase]]
+            name = "work"
+            run  = "touch inside; until [ -e go ]; do sleep 0.02; done"
+        """)
+        outer = self.data("run", "outer")["pipeline"]
+        for name in ("begun", "inside"):
+            self.until(lambda name=name: os.path.exists(os.path.join(self.work, name)), name)
+        first, self.home = self.home, os.path.join(self.work, "other")
+        try:
+            self.stop_daemon(signal.SIGKILL)
+            self.touch("end")
+            self.reeve("wait", outer)
+            env = {"REEVE_HOME": self.home}
+            inner = json.loads(self.reeve("--json", "pipeline", "list", env=env).stdout)["data"]
+            self.touch("go")
+            self.reeve("wait", inner["pipelines"][0]["id"], env=env)
+        finally:
+            self.stop_daemon()
+            self.home = first
 
     def test_stop_with_kill_leaves_nothing_running(self):
         self.step("trap '' TERM; echo $$ > pid; while :; do sleep 1; done")

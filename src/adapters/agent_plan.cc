@@ -79,8 +79,8 @@ std::string typed(std::string_view text) {
   const std::string clean = clean_text(text);
   for (std::size_t at = 0; at < clean.size(); ++at) {
     const auto byte = static_cast<unsigned char>(clean[at]);
-    const bool is_c1 = byte == 0xC2 && at + 1 < clean.size() &&
-                       static_cast<unsigned char>(clean[at + 1]) < 0xA0;
+    const bool is_c1 =
+        byte == 0xC2 && at + 1 < clean.size() && static_cast<unsigned char>(clean[at + 1]) < 0xA0;
     if (is_c1) {
       ++at;
     } else if (byte == '\n' || byte == '\t' || (byte >= 0x20 && byte != 0x7F)) {

@@ -150,8 +150,7 @@ TEST_F(AgentTest, TheHomeMayHaveAnyName) {
   const EffectId effect = begin(agent(listener, true), to);
   const Outcome outcome = outcome_of(effect);
   EXPECT_EQ(outcome.ended, Ended::Done) << outcome.error << outcome.output;
-  const std::string log =
-      home_path + "/logs/" + session() + "/agent." + to_text(effect) + ".log";
+  const std::string log = home_path + "/logs/" + session() + "/agent." + to_text(effect) + ".log";
   EXPECT_TRUE(becomes_true(
       [&] { return read_whole(log).value_or("").find("got Fix it.") != std::string::npos; }, 20s));
   play(Kill{work, Duration{100}});

@@ -2,6 +2,7 @@
 
 #include "adapters/bounded_log.h"
 #include "adapters/hold_child.h"
+#include "adapters/hold_log.h"
 #include "adapters/nursery.h"
 #include "adapters/process.h"
 #include "adapters/redactor.h"
@@ -63,6 +64,7 @@ class Holding {
   void turn();
   void wait();
   void hear_signals();
+  void hear_trouble();
   bool drain(Descriptor& pipe, bool is_stdout);
   void say(std::string_view words, bool is_stdout);
   void reap();
@@ -83,9 +85,12 @@ class Holding {
   Descriptor signals_;
   Descriptor out_;
   Descriptor err_;
+  Descriptor trouble_;  // as long as bash has not begun
+  bool could_not_start_ = false;
   pid_t main_ = -1;
   bool main_ended_ = false;
   bool alone_ = false;  // there is no child left
+  int alone_looks_ = 0;
   Stage stage_ = Stage::Running;
   Millis timeout_at_ = Millis::max();
   Millis next_ = Millis::max();  // of the stage
@@ -116,7 +121,13 @@ int Holding::run() {
     drain(err_, false);
     say(out_words_.rest(), true);
     say(err_words_.rest(), false);
-    collect();
+    hear_trouble();
+    if (could_not_start_) {
+      outcome_.exit_code.reset();  // of the process that should have become bash
+      outcome_.signal.reset();
+    } else {
+      collect();
+    }
   }
   log_.finish();
   stdout_.finish();
@@ -135,6 +146,7 @@ bool Holding::start() {
   main_ = started->pid;
   out_ = std::move(started->out);
   err_ = std::move(started->err);
+  trouble_ = std::move(started->trouble);
   constexpr Duration for_ever = std::chrono::hours(24 * 365 * 100);
   if (spec_.timeout) timeout_at_ = now() + std::clamp(*spec_.timeout, Duration{1}, for_ever);
   return true;
@@ -145,6 +157,7 @@ void Holding::turn() {
   hear_signals();
   drain(out_, true);
   drain(err_, false);
+  hear_trouble();
   reap();
   const Millis time = now();
   if (time >= timeout_at_) {
@@ -194,7 +207,8 @@ void Holding::say_who_is_stuck() {
 void Holding::wait() {
   const Millis until = std::min({timeout_at_, next_, now() + (main_ended_ ? 100ms : 60s)});
   const auto most = static_cast<int>(std::max<std::int64_t>((until - now()).count(), 0));
-  std::array<pollfd, 3> ready{pollfd{signals_.get(), POLLIN, 0},
+  std::array<pollfd, 4> ready{pollfd{signals_.get(), POLLIN, 0},
+                              pollfd{trouble_.get(), POLLIN, 0},
                               pollfd{out_.get(), POLLIN, 0},
                               pollfd{err_.get(), POLLIN, 0}};
   poll(ready.data(), ready.size(), most);
@@ -210,6 +224,15 @@ void Holding::hear_signals() {
       begin_ending(has_grace ? Duration{signal.ssi_int} : spec_.grace);
     }
   }
+}
+
+void Holding::hear_trouble() {
+  const std::string why = trouble_in(trouble_, spec_);
+  if (why.empty()) return;
+  could_not_start_ = true;
+  outcome_.ended = Ended::Failed;
+  outcome_.error = why;
+  log_.remark(why);
 }
 
 // As much as there is, but not for ever: time goes on.
@@ -246,8 +269,10 @@ void Holding::reap() {
   alone_ = pid < 0 && errno == ECHILD;
   // A daemon that was started from in here is nobody's.
   if (main_ended_ && !alone_) {
+    // Twice: who forks and ends while one looks is seen by neither name.
     const Result<std::vector<ProcessStatus>> left = descendants_of(getpid());
-    alone_ = left && left->empty();
+    alone_looks_ = left && left->empty() ? alone_looks_ + 1 : 0;
+    alone_ = alone_looks_ >= 2;
   }
 }
 
@@ -260,6 +285,8 @@ void Holding::begin_ending(Duration grace) {
 
 // What may stay has a session of its own.
 void Holding::signal_all(int number) const {
+  // What has not become bash yet looks like a hold.
+  if (trouble_ && !main_ended_) kill(main_, number);
   const pid_t session = getsid(0);
   const Result<std::vector<ProcessStatus>> all = descendants_of(getpid());
   if (!all) {  // those that are surely its own
@@ -278,7 +305,8 @@ void Holding::wait_for_log() const {
   Millis quiet_at = now() + 200ms;
   for (off_t size = -1; now() < end && now() < quiet_at;) {
     struct stat about{};
-    if (stat(spec_.log.c_str(), &about) == 0 && std::exchange(size, about.st_size) != about.st_size) {
+    if (stat(spec_.log.c_str(), &about) == 0 &&
+        std::exchange(size, about.st_size) != about.st_size) {
       quiet_at = now() + 200ms;
     }
     pause_for(20ms);
@@ -337,26 +365,6 @@ void Holding::shorten_log() const {
   const auto most = static_cast<off_t>(output_kept);
   if (spec_.log.empty() || stat(spec_.log.c_str(), &about) != 0 || about.st_size <= most) return;
   [[maybe_unused]] const int ignored = truncate(spec_.log.c_str(), most);
-}
-
-int keep_log(std::string_view path, std::string_view folder) {
-  BoundedLog log{std::string(path), log_limit};
-  Redactor words;
-  if (!folder.empty()) {
-    const Result<RunSpec> spec = RunDirectory{std::string(folder)}.read_spec();
-    if (spec) words = Redactor(spec->secrets);
-  }
-  std::array<char, std::size_t{64} * 1024> block;
-  std::signal(SIGHUP, SIG_IGN);
-  while (true) {
-    const ssize_t size = read(STDIN_FILENO, block.data(), block.size());
-    if (size < 0 && errno == EINTR) continue;
-    if (size <= 0) break;
-    log.write(words.pass({block.data(), static_cast<std::size_t>(size)}));
-  }
-  log.write(words.rest());
-  log.finish();
-  return 0;
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -22,12 +21,13 @@ struct Pipe {
   Descriptor write;
 };
 
-Result<Pipe> make_pipe(bool nonblocking) {
+// Who reads does not wait.
+Result<Pipe> make_pipe() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return fail(Error::Code::Io, "cannot make a pipe: " + error_text(errno));
   }
-  if (nonblocking) fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return Pipe{Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
@@ -141,16 +141,16 @@ Result<Started> start_program(const RunDirectory& folder, const RunSpec& spec) {
     auto written = write_whole(folder.file("program"), spec.text, false);
     if (!written) return fail(written.error());
   }
-  Result<Pipe> trouble = make_pipe(false);
+  Result<Pipe> trouble = make_pipe();
   if (!trouble) return fail(trouble.error());
   Pipe out;
   Pipe err;
   if (!spec.in_pane) {
-    Result<Pipe> made = make_pipe(true);
+    Result<Pipe> made = make_pipe();
     if (!made) return fail(made.error());
     out = *std::move(made);
     if (spec.only_stdout) {
-      made = make_pipe(true);
+      made = make_pipe();
       if (!made) return fail(made.error());
       err = *std::move(made);
     }
@@ -161,13 +161,16 @@ Result<Started> start_program(const RunDirectory& folder, const RunSpec& spec) {
     const int error_end = spec.only_stdout ? err.write.get() : out.write.get();
     become(folder, spec, out.write.get(), error_end, trouble->write.get());
   }
-  trouble->write.reset();
+  return Started{pid, std::move(out.read), std::move(err.read), std::move(trouble->read)};
+}
+
+std::string trouble_in(Descriptor& trouble, const RunSpec& spec) {
+  if (!trouble) return {};
   Trouble said{};
-  if (read(trouble->read.get(), &said, sizeof said) == sizeof said) {
-    waitpid(pid, nullptr, 0);
-    return fail(Error::Code::Io, text_of(said, spec));
-  }
-  return Started{pid, std::move(out.read), std::move(err.read)};
+  const ssize_t size = read(trouble.get(), &said, sizeof said);
+  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
+  trouble.reset();
+  return size == sizeof said ? text_of(said, spec) : std::string();
 }
 
 std::string without_escapes(std::string_view text) {

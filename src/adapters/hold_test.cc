@@ -1,6 +1,5 @@
 #include "adapters/hold.h"
 
-#include "adapters/bounded_log.h"
 #include "adapters/hold_child.h"
 #include "adapters/process.h"
 #include "adapters/testing.h"
@@ -70,6 +69,10 @@ TEST(RunFiles, OutputIsKeysAndValues) {
             "line 2 of $REEVE_OUTPUT is not key=value");
   EXPECT_FALSE(parse_output("=1\n"));
   EXPECT_FALSE(parse_output("a b=1\n"));
+  std::string many;
+  for (int i = 0; i < 1000; ++i) many += "a=\n";
+  EXPECT_EQ(parse_output(many)->size(), 1000U);
+  EXPECT_FALSE(parse_output(many + "a=\n"));
 }
 
 TEST(RunFiles, AnEffectHasAName) {
@@ -209,7 +212,7 @@ TEST_F(HoldTest, ATimeoutEndsTheWholeTree) {
   spec.timeout = Duration{200};
   const auto began = Clock::now();
   const Outcome outcome = held(home, spec);
-  EXPECT_LT(Clock::now() - began, 4s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.ended, Ended::Failed);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -223,7 +226,7 @@ TEST_F(HoldTest, WhoDoesNotListenToTermIsKilled) {
   const auto began = Clock::now();
   const Outcome outcome = held(home, spec);
   EXPECT_GE(Clock::now() - began, 500ms);
-  EXPECT_LT(Clock::now() - began, 4s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_TRUE(outcome.timed_out);
   EXPECT_EQ(outcome.signal, SIGKILL);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -236,7 +239,7 @@ TEST_F(HoldTest, ATermWithANumberBringsTheGrace) {
   const auto began = Clock::now();
   sigqueue(pid, SIGTERM, sigval{.sival_int = 100});
   wait_for(pid);
-  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_LT(Clock::now() - began, 60s);
   const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
   EXPECT_EQ(outcome.error, "ended on request");
   EXPECT_EQ(outcome.ended, Ended::Failed);
@@ -266,7 +269,7 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
   const auto began = Clock::now();
   const Outcome outcome = play("(setsid sleep 300 >/dev/null 2>&1 &) ; exit 0");
   EXPECT_GE(Clock::now() - began, 4s);
-  EXPECT_LT(Clock::now() - began, 9s);
+  EXPECT_LT(Clock::now() - began, 60s);
   EXPECT_EQ(outcome.ended, Ended::Done);
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
@@ -276,19 +279,19 @@ TEST_F(HoldTest, ADaemonThatAStepLeavesBehindIsEndedAfterAWhile) {
 TEST_F(HoldTest, OrItMayStayIfThatIsWhatItWasFor) {
   RunSpec spec = home.spec("(setsid sleep 300 >/dev/null 2>&1 &) ; exit 0");
   spec.leaves_others = true;
-  const auto began = Clock::now();
   EXPECT_EQ(held(home, spec).exit_code, 0);
-  EXPECT_LT(Clock::now() - began, 3s);
+  EXPECT_EQ(home.read("log"), "");
   EXPECT_EQ(marked_with("REEVE_TEST_HOME=" + home.path())->size(), 1U);
 }
 
 TEST_F(HoldTest, ADaemonThatAStepStartedIsNoPartOfIt) {
   // The test program with these words sleeps: see testing.cc.
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  const auto began = Clock::now();
-  const Outcome outcome =
-      play("ln -s " + program + " reeve; (setsid ./reeve daemon run &) ; sleep 0.2; exit 3");
-  EXPECT_LT(Clock::now() - began, 3s);
+  const Outcome outcome = play("ln -s " + program +
+                               " reeve; setsid ./reeve daemon run & "
+                               "until [ \"$(tr '\\0' ' ' < /proc/$!/cmdline)\" = "
+                               "'./reeve daemon run ' ]; do :; done; exit 3");
+  EXPECT_EQ(home.read("log"), "");
   EXPECT_EQ(outcome.exit_code, 3);
   bool is_there = false;
   const std::vector<ProcessStatus> all = all_processes().value();
@@ -356,44 +359,6 @@ TEST_F(HoldTest, ItOutlivesWhoeverStartedIt) {
   ASSERT_TRUE(
       becomes_true([&] { return std::holds_alternative<RunDirectory::Ended>(run.look()); }));
   EXPECT_EQ(std::get<RunDirectory::Ended>(run.look()).outcome.output, "done\n");
-}
-
-// ── What it says ──
-
-TEST_F(HoldTest, AFloodIsKeptWithinBoundsAndItsEndIsThere) {
-  RunSpec spec = home.spec("echo begin; seq 1 400000; echo end");
-  spec.log_bytes = 64 * 1024;
-  const Outcome outcome = held(home, spec);
-  EXPECT_EQ(outcome.exit_code, 0);
-  const std::string log = home.read("log");
-  EXPECT_LE(log.size(), 64U * 1024 + 100);
-  EXPECT_TRUE(log.starts_with("begin\n1\n2\n"));
-  EXPECT_TRUE(log.ends_with("\n400000\nend\n"));
-  EXPECT_NE(log.find("bytes left out ..."), std::string::npos);
-  EXPECT_FALSE(std::filesystem::exists(home.at("log.tail")));
-  EXPECT_FALSE(std::filesystem::exists(home.at("log.tail.1")));
-  EXPECT_EQ(outcome.output.size(), output_kept);
-  EXPECT_TRUE(outcome.output.ends_with("\n400000\nend\n"));
-}
-
-TEST_F(HoldTest, WhatALogLeavesOutIsCounted) {
-  BoundedLog log(home.at("kept"), 400);
-  for (int i = 0; i < 100; ++i) log.write("0123456789");
-  log.finish();
-  const std::string text = home.read("kept");
-  const std::string remark =
-      "\n[reeve] ... " + std::to_string(log.left_out()) + " bytes left out ...\n";
-  EXPECT_EQ(text.size(), 1000 - log.left_out() + remark.size());
-  EXPECT_GE(1000 - log.left_out(), 300U);
-  EXPECT_LE(1000 - log.left_out(), 400U);
-}
-
-TEST_F(HoldTest, AFullDiskStopsNeitherTheProgramNorItsEnd) {
-  RunSpec spec = home.spec("seq 1 200000; exit 6");
-  spec.log = "/dev/full";
-  const Outcome outcome = held(home, spec);
-  EXPECT_EQ(outcome.exit_code, 6);
-  EXPECT_TRUE(outcome.output.ends_with("\n200000\n"));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // Whom a hold ends, and whom it lets be.
@@ -16,8 +17,8 @@ struct HoldTreeTest : ::testing::Test {
   Home home;
   RunDirectory run{home.at("run")};
   // With these words the test program is a hold, or sleeps as a daemon: see testing.cc.
-  std::string reeve = "ln -s " + std::filesystem::read_symlink("/proc/self/exe").string() +
-                      " reeve 2>/dev/null; ";
+  std::string reeve =
+      "ln -s " + std::filesystem::read_symlink("/proc/self/exe").string() + " reeve 2>/dev/null; ";
   std::string socket = home.at("tmux.sock");
   std::string tmux = "REEVE_TMUX_SERVER=1 tmux -S '" + socket + "' -f /dev/null ";
 
@@ -40,8 +41,8 @@ TEST_F(HoldTreeTest, TheHoldOfAnotherRunIsNoPartOfIt) {
   EXPECT_EQ(home.read("log").find("left running"), std::string::npos);
   EXPECT_TRUE(std::holds_alternative<RunDirectory::Running>(other.look()));
   home.write("go", "");
-  ASSERT_TRUE(becomes_true(
-      [&] { return std::holds_alternative<RunDirectory::Ended>(other.look()); }, 20s));
+  ASSERT_TRUE(
+      becomes_true([&] { return std::holds_alternative<RunDirectory::Ended>(other.look()); }, 20s));
   EXPECT_EQ(std::get<RunDirectory::Ended>(other.look()).outcome.exit_code, 7);
 }
 
@@ -67,10 +68,32 @@ TEST_F(HoldTreeTest, ToEndWhoStartedTheServerOfSessionsEndsNoneOfThem) {
 
 // A server that a step starts for itself is one of the things that it left running.
 TEST_F(HoldTreeTest, AServerOfItsOwnIsEndedWithIt) {
-  RunSpec spec = home.spec("tmux -S " + socket + " -f /dev/null new-session -d sleep 300; sleep 300");
+  RunSpec spec =
+      home.spec("tmux -S " + socket + " -f /dev/null new-session -d sleep 300; sleep 300");
   spec.timeout = Duration{3000};
   EXPECT_TRUE(held(home, spec).timed_out);
   EXPECT_TRUE(marked_with("REEVE_TEST_HOME=" + home.path())->empty());
+}
+
+// As with a folder on a disk that does not answer: here nobody ever writes into its input.
+TEST_F(HoldTreeTest, OneThatCannotBeginIsEndedAtItsLimit) {
+  RunSpec spec = home.spec("echo begun");
+  spec.has_stdin = true;
+  spec.timeout = Duration{300};
+  spec.grace = Duration{100};
+  ASSERT_TRUE(run.prepare(spec));
+  std::filesystem::remove(run.file("stdin"));
+  ASSERT_EQ(mkfifo(run.file("stdin").c_str(), 0600), 0);
+  const pid_t pid = start_hold(run);
+  ASSERT_TRUE(becomes_true([&] { return run.has_started(); }, 20s));
+  const auto is_over = [&] { return std::holds_alternative<RunDirectory::Ended>(run.look()); };
+  EXPECT_TRUE(becomes_true(is_over, 20s));
+  if (!is_over()) kill(pid, SIGKILL);
+  wait_for(pid);
+  ASSERT_TRUE(is_over());
+  const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
+  EXPECT_TRUE(outcome.timed_out);
+  EXPECT_EQ(outcome.output, "");
 }
 
 }  // namespace

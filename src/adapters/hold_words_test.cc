@@ -41,6 +41,42 @@ struct HoldWordsTest : ::testing::Test {
   RunDirectory run{home.at("run")};
 };
 
+TEST_F(HoldWordsTest, AFloodIsKeptWithinBoundsAndItsEndIsThere) {
+  RunSpec spec = home.spec("echo begin; seq 1 400000; echo end");
+  spec.log_bytes = 64 * 1024;
+  const Outcome outcome = held(home, spec);
+  EXPECT_EQ(outcome.exit_code, 0);
+  const std::string log = home.read("log");
+  EXPECT_LE(log.size(), 64U * 1024 + 100);
+  EXPECT_TRUE(log.starts_with("begin\n1\n2\n"));
+  EXPECT_TRUE(log.ends_with("\n400000\nend\n"));
+  EXPECT_NE(log.find("bytes left out ..."), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(home.at("log.tail")));
+  EXPECT_FALSE(std::filesystem::exists(home.at("log.tail.1")));
+  EXPECT_EQ(outcome.output.size(), output_kept);
+  EXPECT_TRUE(outcome.output.ends_with("\n400000\nend\n"));
+}
+
+TEST_F(HoldWordsTest, WhatALogLeavesOutIsCounted) {
+  BoundedLog log(home.at("kept"), 400);
+  for (int i = 0; i < 100; ++i) log.write("0123456789");
+  log.finish();
+  const std::string text = home.read("kept");
+  const std::string remark =
+      "\n[reeve] ... " + std::to_string(log.left_out()) + " bytes left out ...\n";
+  EXPECT_EQ(text.size(), 1000 - log.left_out() + remark.size());
+  EXPECT_GE(1000 - log.left_out(), 300U);
+  EXPECT_LE(1000 - log.left_out(), 400U);
+}
+
+TEST_F(HoldWordsTest, AFullDiskStopsNeitherTheProgramNorItsEnd) {
+  RunSpec spec = home.spec("seq 1 200000; exit 6");
+  spec.log = "/dev/full";
+  const Outcome outcome = held(home, spec);
+  EXPECT_EQ(outcome.exit_code, 6);
+  EXPECT_TRUE(outcome.output.ends_with("\n200000\n"));
+}
+
 TEST_F(HoldWordsTest, AnEndThatCannotBeWrittenCostsNothingOfWhatWasSaid) {
   ASSERT_TRUE(run.prepare(home.spec("mkdir run/exit.tmp; echo words; exit 3")));
   const pid_t pid = start_hold(run);

@@ -61,7 +61,14 @@ void send_word(int socket, std::string message, int pidfd) {
     control->cmsg_len = CMSG_LEN(sizeof(int));
     std::memcpy(CMSG_DATA(control), &pidfd, sizeof pidfd);
   }
-  while (sendmsg(socket, &header, MSG_NOSIGNAL) < 0 && errno == EINTR) {
+  // A word that is not heard is waited for for ever: without the descriptor, if that is what does
+  // not go, and again, if there is no memory now.
+  for (int times = 0; times < 1000 && sendmsg(socket, &header, MSG_NOSIGNAL) < 0; ++times) {
+    if (errno == EINTR) continue;
+    if (errno == EPIPE || errno == ECONNRESET) return;
+    header.msg_control = nullptr;
+    header.msg_controllen = 0;
+    usleep(1000);
   }
 }
 

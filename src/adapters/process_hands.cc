@@ -50,6 +50,9 @@ void ProcessHands::start(const Start& effect) {
   const Kill* kill = std::get_if<Kill>(&effect.effect.what);
   const Process* process = kill ? std::get_if<Process>(&kill->target) : nullptr;
   if (!process) return done(effect.id, failed("that is no process to end"));
+  if (process->pid == getpid() && is_alive(*process, boot_id_)) {
+    return done(effect.id, failed("that is the daemon itself: it is not ended"));
+  }
   begin_ending(effect.id, *process, kill->grace);
 }
 
@@ -137,9 +140,12 @@ bool ProcessHands::gather(Ending& ending) const {
         status.pid == ending.process.pid && status.start_time == ending.process.start_time;
     return in_group || itself;
   };
+  // By number and start: a number may have come to somebody else since.
+  std::map<std::int64_t, std::uint64_t> started;
+  for (const ProcessStatus& status : *all) started.emplace(status.pid, status.start_time);
   const auto has = [&](std::int64_t pid) {
-    const auto at = ending.tree.lower_bound({pid, 0});
-    return at != ending.tree.end() && at->first == pid;
+    const auto found = started.find(pid);
+    return found != started.end() && ending.tree.contains({pid, found->second});
   };
   for (bool grown = true; grown;) {
     grown = false;

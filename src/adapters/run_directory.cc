@@ -4,8 +4,8 @@
 
 #include <cerrno>
 #include <charconv>
-#include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +20,8 @@ namespace {
 constexpr std::string_view spec_mark = "reeve run";
 constexpr std::string_view exit_mark = "reeve exit";
 constexpr std::string_view format = "1";
+
+constexpr std::size_t most_values = 1000;
 
 class Writer {
  public:
@@ -199,6 +201,11 @@ Result<Variables> parse_output(std::string_view text) {
       return fail(Error::Code::BadRequest,
                   "line " + std::to_string(number) + " of $REEVE_OUTPUT is not key=value");
     }
+    if (values.size() == most_values) {
+      return fail(
+          Error::Code::BadRequest,
+          "there are more than " + std::to_string(most_values) + " values in $REEVE_OUTPUT");
+    }
     values.emplace_back(key, clean_text(line.substr(equals + 1)));
   }
   return values;
@@ -226,16 +233,10 @@ Result<void> RunDirectory::prepare(const RunSpec& spec, std::string_view stdin_t
   return {};
 }
 
+// A step may have made folders in it.
 void RunDirectory::remove() const {
-  if (DIR* const folder = opendir(path_.c_str())) {
-    // The stream is this call's own.
-    while (const dirent* entry = readdir(folder)) {  // NOLINT(concurrency-mt-unsafe)
-      const std::string_view name = entry->d_name;
-      if (name != "." && name != "..") unlinkat(dirfd(folder), entry->d_name, 0);
-    }
-    closedir(folder);
-  }
-  rmdir(path_.c_str());
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
 }
 
 RunDirectory::Seen RunDirectory::look() const {
@@ -308,8 +309,11 @@ Result<void> RunDirectory::write_started(const Process& self, bool synced) const
     return fail(Error::Code::Io, "cannot write " + path + ": " + error_text(number));
   }
   if (!synced) return {};
-  sync_folder(path_);
-  sync_folder(path_.substr(0, path_.rfind('/')));
+  if (!sync_folder(path_) || !sync_folder(path_.substr(0, path_.rfind('/')))) {
+    const int number = errno;
+    unlink(path.c_str());
+    return fail(Error::Code::Io, "cannot sync " + path_ + ": " + error_text(number));
+  }
   return {};
 }
 

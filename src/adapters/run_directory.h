@@ -49,8 +49,8 @@ inline constexpr std::size_t output_kept = std::size_t{64} * 1024;
 struct RunSpec {
   std::string text;  // for bash; no value is in it
   bool strict = false;
-  std::string directory;  // empty: /
-  Variables environment;  // all of it
+  std::string directory;             // empty: /
+  Variables environment;             // all of it
   std::vector<std::string> secrets;  // what is not to be seen in what it says
   std::optional<Duration> timeout;
   Duration grace{5000};  // between TERM and KILL
@@ -58,11 +58,11 @@ struct RunSpec {
   std::uint64_t log_bytes = log_limit;
   std::uint32_t mask = 022;       // of the files it makes
   std::uint64_t descriptors = 0;  // how many it may have; 0: as many as hold
-  bool has_stdin = false;      // from the file, else there is nothing to read
-  bool only_stdout = false;    // is the output of its outcome; the log has all
-  bool in_pane = false;        // of tmux: it talks to its terminal, and the pane is logged
-  bool leaves_others = false;  // what it leaves behind is not its own, and may stay
-  bool synced = true;          // false: to do it once more after a power loss does no harm
+  bool has_stdin = false;         // from the file, else there is nothing to read
+  bool only_stdout = false;       // is the output of its outcome; the log has all
+  bool in_pane = false;           // of tmux: it talks to its terminal, and the pane is logged
+  bool leaves_others = false;     // what it leaves behind is not its own, and may stay
+  bool synced = true;             // false: to do it once more after a power loss does no harm
 
   bool operator==(const RunSpec&) const = default;
 };
@@ -75,7 +75,7 @@ Result<RunSpec> parse_spec(std::string_view text);
 std::string to_text(const Outcome& outcome);
 Result<Outcome> parse_outcome(std::string_view text);
 
-// `key=value` lines, in order. An error names the first line that is none.
+// `key=value` lines, in order, at most 1,000. An error names the first line that is none.
 Result<Variables> parse_output(std::string_view text);
 
 // With U+FFFD for what is not UTF-8, and for NUL: what a program said is shown to people as JSON.
@@ -133,7 +133,7 @@ Result<std::string> try_read_whole(const std::string& path,
 // Made anew, mode 0600.
 Result<void> write_whole(const std::string& path, std::string_view text, bool synced);
 Result<void> make_folders(const std::string& path);  // mode 0700, and those above it
-void sync_folder(const std::string& path);
+bool sync_folder(const std::string& path);
 std::string error_text(int number);
 // Of an error number: NotFound, Full (there is no room), Timeout (no descriptors or no memory now:
 // look again), or Io.

@@ -69,6 +69,8 @@ Runner::~Runner() = default;
 
 void Runner::begin() {
   adopt_sessions();
+  // That the folder of all runs exists is part of what must be known of one.
+  if (make_folders(around_.home + "/runs")) sync_folder(around_.home);
   find_leftovers();
   logs_.begin();
   sweep_secrets(around_.home, around_.state());
@@ -122,6 +124,7 @@ Result<void> Runner::launch(Run run, const Plan& plan) {
   run.log = log;
   run.is_fresh = true;
   run.is_unborn = true;
+  run.asked_at = Clock::now();
   const std::string path = run.folder.path();
   const RunNo number = add(std::move(run));
   if (nursery_) {
@@ -172,9 +175,10 @@ void Runner::born(Nursery::Born news) {
   if (!news.error.empty()) return ended(news.number, failed(news.error));
   run.hold = Process{news.pid, news.start_time, boot_id_};
   run.pidfd = std::move(news.pidfd);
-  if (!run.pidfd) return;
-  listen_to(poll_, run.pidfd.get(), news.number);
-  if (run.grace) signal_hold(run);
+  if (run.pidfd) {  // else it is looked at
+    listen_to(poll_, run.pidfd.get(), news.number);
+    if (run.grace) signal_hold(run);
+  }
   if (const auto* to = std::get_if<dispatch::Address>(&run.what.to)) {
     reports_.emplace_back(ChildStarted{to->dispatch, *run.hold});
   }
@@ -288,8 +292,9 @@ void Runner::arm() {
   if (!leftovers_.empty() || logs_.is_busy() || nursery_.flush()) consider(now + 10ms);
   if (!later_.empty()) consider(now + 50ms);
   for (const auto& [number, run] : runs_) {
-    if (run.is_unborn) continue;
-    if (run.is_orphaned) {
+    if (run.is_unborn) {
+      consider(run.asked_at + unborn_for);
+    } else if (run.is_orphaned) {
       consider(orphans_at_);
     } else if (!run.pidfd) {
       consider(now + 50ms);

@@ -77,6 +77,9 @@ class Runner final : public engine::Hands {
  private:
   using Clock = std::chrono::steady_clock;
 
+  // How long nothing is heard of a hold that was asked for before it is looked for.
+  static constexpr std::chrono::minutes unborn_for{1};
+
   // One hold that we wait for. A session has two: the one that starts it, and the pane's.
   struct Run {
     EffectId effect;
@@ -87,9 +90,10 @@ class Runner final : public engine::Hands {
     bool starts = false;  // it starts a session
     Descriptor pidfd = {};
     std::optional<Process> hold = {};
-    bool is_fresh = false;     // we started it: nothing of it is old
-    bool is_unborn = false;    // its hold was asked for
-    bool is_orphaned = false;  // its hold is gone, and something of it is left
+    bool is_fresh = false;   // we started it: nothing of it is old
+    bool is_unborn = false;  // its hold was asked for
+    Clock::time_point asked_at = {};
+    bool is_orphaned = false;               // its hold is gone, and something of it is left
     std::optional<Duration> limit_at = {};  // of an orphan: when it is ended, since the boot
     Duration limit_grace{5000};
     bool timed_out = false;

@@ -49,9 +49,8 @@ TEST_F(LostTest, AnEndThatCannotBeReadIsReadLater) {
 
 TEST_F(LostTest, WhatCannotBeObservedIsObservedLater) {
   const EffectId effect = begin(shell("exit 4").effect.what);
-  ASSERT_TRUE(becomes_true([&] {
-    return access(folder_of(effect).file("exit").c_str(), F_OK) == 0;
-  }));
+  ASSERT_TRUE(
+      becomes_true([&] { return access(folder_of(effect).file("exit").c_str(), F_OK) == 0; }));
   restart();
   const EffectId kill = start_of(Kill{effect}).id;
   {

@@ -167,8 +167,8 @@ Result<std::vector<ProcessStatus>> Runner::left_of(const Run& run) const {
 }
 
 void Runner::look_at_orphans(Clock::time_point now) {
-  const bool are_any = std::ranges::any_of(
-      runs_, [](const auto& entry) { return entry.second.is_orphaned; });
+  const bool are_any =
+      std::ranges::any_of(runs_, [](const auto& entry) { return entry.second.is_orphaned; });
   if (!are_any || now < orphans_at_) return;
   const Result<Marked> marked = marked_by("REEVE_RUN");
   std::vector<RunNo> gone;

@@ -34,10 +34,8 @@ void RunnerTest::restart() {
   around.home = home_path;
   around.socket = home_path + "/reeve.sock";
   around.program = std::filesystem::read_symlink("/proc/self/exe").string();
-  around.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
-                        {"HOME", home.path()},
-                        {"LC_TIME", "C"},
-                        {"SECRET", "not for steps"}};
+  around.environment = {
+      {"PATH", search_path}, {"HOME", home.path()}, {"LC_TIME", "C"}, {"SECRET", "not for steps"}};
   around.state = [this]() -> const State& { return state; };
   around.event_json = [](const Event& event) {
     return R"({"name":")" + name_of(event.body).noun + R"("})";

@@ -54,6 +54,7 @@ struct RunnerTest : ::testing::Test {
   Home home;
   std::string home_path = home.at("home");  // where the next runner keeps what it keeps
   std::string root = home.at("project");
+  std::string search_path = "/usr/local/bin:/usr/bin:/bin";  // of the next runner
   State state;
   std::map<EffectId, Start> outbox;
   std::unique_ptr<Runner> runner;

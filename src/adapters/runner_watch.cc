@@ -44,6 +44,7 @@ void Runner::look_at(RunNo number, Clock::time_point now) {
       done(killer, {.ended = Ended::Failed, .error = "it does not end"});
     }
   }
+  if (run.is_unborn && now >= run.asked_at + unborn_for) run.is_unborn = false;
   if (run.is_orphaned || run.pidfd || run.is_unborn) return;
   if (!run.hold) return hold_ended(number);  // looks again
   watch_hold(number);

@@ -54,14 +54,14 @@ constexpr std::string_view passed("pURL=http://tracker\0sTOKEN=hunter2hunter2\0"
 
 TEST_F(SecretsTest, ASecretReachesAStepAndNothingThatIsKept) {
   keep("abc", passed);
-  const EffectId effect = begin(
-      step("echo $URL ${#TOKEN} $TOKEN; echo $TOKEN >&2; printf hunter2; sleep 0.3; "
-           "printf 'hunter2\\n'; echo key=$TOKEN >> $REEVE_OUTPUT"));
+  const EffectId effect =
+      begin(step("echo $URL ${#TOKEN} $TOKEN; echo $TOKEN >&2; printf hunter2; sleep 0.3; "
+                 "printf 'hunter2\\n'; echo key=$TOKEN >> $REEVE_OUTPUT"));
   const Outcome outcome = outcome_of(effect);
   EXPECT_EQ(outcome.output, "http://tracker 14 ***\n***\n***\n");
   EXPECT_EQ(outcome.values, (Variables{{"key", "***"}}));
-  const std::string log = home.read("home/logs/" + reeve::to_text(pipeline) + "/work#1." +
-                                    to_text(effect) + ".log");
+  const std::string log =
+      home.read("home/logs/" + reeve::to_text(pipeline) + "/work#1." + to_text(effect) + ".log");
   EXPECT_EQ(log, outcome.output);
 }
 
@@ -78,8 +78,8 @@ TEST_F(SecretsTest, ASessionKeepsItsSecretsAsWell) {
   const EffectId effect = begin(spawn, task::Address{spawn.work, spawn.work});
   const std::string log =
       "home/logs/" + reeve::to_text(spawn.work) + "/agent." + to_text(effect) + ".log";
-  EXPECT_TRUE(becomes_true([&] { return home.read(log).find("token ***") != std::string::npos; },
-                           20s))
+  EXPECT_TRUE(
+      becomes_true([&] { return home.read(log).find("token ***") != std::string::npos; }, 20s))
       << home.read(log);
   play(Kill{spawn.work, Duration{100}});
 }

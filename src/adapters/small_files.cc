@@ -85,9 +85,10 @@ Result<void> make_folders(const std::string& path) {
   return fail(Error::Code::Io, "cannot make the folder " + path + ": " + error_text(errno));
 }
 
-void sync_folder(const std::string& path) {
+bool sync_folder(const std::string& path) {
   const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder) fsync(folder.get());
+  // EINVAL: this file system syncs no folders.
+  return folder && (fsync(folder.get()) == 0 || errno == EINVAL);
 }
 
 // Of text in UTF-8: how long the letter at its beginning is; 0: it is none.

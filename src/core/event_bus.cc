@@ -26,7 +26,11 @@ Effect effect_of(const Subscription& subscription,
         shell.text = hook.text;
         shell.directory = hook.directory;
         shell.label = "hook";
-        shell.variables = {{"id", name.subject}, {"noun", name.noun}, {"verb", name.verb}};
+        shell.variables = {{"noun", name.noun}, {"verb", name.verb}};
+        // What was said of it may have an id, and an empty one would hide that.
+        if (!name.subject.empty()) {
+          shell.variables.insert(shell.variables.begin(), {"id", name.subject});
+        }
         if (!name.detail.empty()) shell.variables.emplace_back("phase", name.detail);
         if (const Custom* custom = std::get_if<Custom>(&event.body)) {
           shell.variables.insert(shell.variables.end(), custom->data.begin(), custom->data.end());

@@ -1,8 +1,6 @@
 #include "daemon/loop.h"
 
 #include "adapters/process.h"
-#include "api/show.h"
-#include "api/tell.h"
 #include "base/match.h"
 #include "daemon/hearing.h"
 
@@ -231,38 +229,6 @@ void Loop::hear_hands() {
   }
 }
 
-adapters::Surroundings Loop::surroundings(const adapters::Inherited& for_runs) {
-  adapters::Surroundings around;
-  around.for_runs = for_runs;
-  around.home = about_.home;
-  around.socket = about_.socket;
-  std::error_code ignored;
-  around.program = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
-  // An upgrade has put another file in the place of ours: that one holds as well.
-  constexpr std::string_view deleted = " (deleted)";
-  if (around.program.ends_with(deleted)) {
-    around.program.resize(around.program.size() - deleted.size());
-  }
-  for (char** variable = environ; *variable != nullptr; ++variable) {
-    const std::string_view text = *variable;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    around.environment.emplace_back(text.substr(0, equals), text.substr(equals + 1));
-  }
-  around.state = [this]() -> const State& { return engine_.state(); };
-  around.event_json = [this](const Event& event) { return json_of(event); };
-  return around;
-}
-
-std::string Loop::json_of(const Event& event) const {
-  std::string text;
-  api::Tell tell(text, "", 0, now_, event.project, api::Tell::Part{});
-  tell.json.begin_object();
-  api::show_event(tell, engine_.state(), event);
-  tell.json.end_object();
-  return text;
-}
-
 // What the journal needs beside commits: room, checkpoints, less of the past.
 void Loop::keep() {
   const journal::Room room = journal_->room();
@@ -328,7 +294,8 @@ void Loop::stop(bool kill) {
   more_ = true;
 }
 
-// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told. Saving: the checkpoint is being written.
+// Ending: what runs is being ended. Finishing: what was decided becomes durable and is told.
+// Saving: the checkpoint is being written.
 void Loop::advance() {
   switch (stage_) {
     case Stage::Serving:
