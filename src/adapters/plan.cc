@@ -75,10 +75,7 @@ Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundin
   spec.timeout = shell.timeout;
   const bool is_hook = std::holds_alternative<ToNobody>(start.effect.to);
   if (is_hook && !spec.timeout) spec.timeout = hook_limit;
-  // The fields of a hook's event come after what is built in, and hide it: `emit x:y id=7` is {id}.
-  Variables variables = shell.variables;
-  if (is_hook) std::ranges::reverse(variables);
-  set_environment(spec, around, start.id, shell.environment, variables);
+  set_environment(spec, around, start.id, shell.environment, shell.variables);
   const std::string label = shell.label.empty() ? "shell" : shell.label;
   spec.log =
       log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);
@@ -231,7 +228,15 @@ Result<Plan> plan_for(const Start& start, const Surroundings& around) {
   const EffectId id = start.id;
   return match(
       start.effect.what,
-      [&](const Shell& it) { return plan_shell(start, it, around); },
+      [&](const Shell& it) {
+        if (!std::holds_alternative<ToNobody>(start.effect.to))
+          return plan_shell(start, it, around);
+        // The fields of a hook's event come after what is built in, and hide it: of
+        // `reeve emit service:down id=web` {id} is web.
+        Shell hook = it;
+        std::ranges::reverse(hook.variables);
+        return plan_shell(start, hook, around);
+      },
       [&](const Spawn& it) { return plan_for(id, it, around); },
       [&](const Send& it) { return plan_for(id, it, around); },
       [&](const Kill&) -> Result<Plan> {
