@@ -1,5 +1,7 @@
 #include "cli/commands/program.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -23,8 +25,9 @@ Ran run_program(const std::string& program,
   if (gather && ::pipe2(pipe.data(), O_CLOEXEC) != 0) return {};
   std::vector<std::string> texts;
   for (char** entry = environ; *entry != nullptr; ++entry) texts.emplace_back(*entry);
-  for (const auto& [name, value] : variables) texts.push_back(name + "=" + value);
+  for (const auto& [name, value] : variables) texts.push_back(fmt::format("{}={}", name, value));
   std::vector<char*> environment;
+  environment.reserve(texts.size() + 1);
   for (std::string& text : texts) environment.push_back(text.data());
   environment.push_back(nullptr);
   std::array<std::string, 4> words{"bash", "-c", program, "reeve"};

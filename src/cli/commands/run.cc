@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 // `reeve run`, `reeve init` and what is said of runbooks without a daemon.
@@ -31,7 +31,8 @@ int run_here(Context& context, const tools::RunPlan& plan, const tools::RunbookP
   // We do without it; programs rely on it.
   ::signal(SIGPIPE, SIG_DFL);
   ::execlp("bash", "bash", "-c", plan.program.c_str(), "reeve", nullptr);
-  return context.fail(Failure{"IO", fmt::format("cannot run bash: {}", std::strerror(errno))});
+  return context.fail(
+      Failure{"IO", fmt::format("cannot run bash: {}", std::generic_category().message(errno))});
 }
 
 int push_item(Context& context, const tools::RunPlan& plan) {
@@ -164,7 +165,7 @@ int run_command(Context& context, const Parsed& parsed) {
 namespace {
 
 std::string error_of(const std::string& path) {
-  return fmt::format("cannot write {}: {}", path, std::strerror(errno));
+  return fmt::format("cannot write {}: {}", path, std::generic_category().message(errno));
 }
 
 bool make_folder(const std::string& path) {

@@ -53,7 +53,7 @@ std::expected<std::string, Failure> keep_secrets(const Home& home,
   const std::string folder = home.path + "/secrets";
   ::mkdir(home.path.c_str(), 0700);
   ::mkdir(folder.c_str(), 0700);
-  const std::string path = fmt::format("{}/{}", folder, random_word(16));
+  std::string path = fmt::format("{}/{}", folder, random_word(16));
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   const bool written =
       file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
