@@ -10,6 +10,8 @@
 namespace reeve::adapters::testing {
 namespace {
 
+using namespace std::string_view_literals;
+
 TEST(Redactor, ASecretIsNotShownHoweverItComes) {
   const std::string text = "a hunter2hunter2 b hunter2 hunter2hunter c";
   const std::string plain = "a *** b hunter2 hunter2hunter c";
@@ -50,7 +52,7 @@ struct SecretsTest : RunnerTest {
   }
 };
 
-constexpr std::string_view passed("pURL=http://tracker\0sTOKEN=hunter2hunter2\0", 44);
+constexpr std::string_view passed = "pURL=http://tracker\0sTOKEN=hunter2hunter2\0"sv;
 
 TEST_F(SecretsTest, ASecretReachesAStepAndNothingThatIsKept) {
   keep("abc", passed);
@@ -85,8 +87,7 @@ TEST_F(SecretsTest, ASessionKeepsItsSecretsAsWell) {
 }
 
 TEST_F(SecretsTest, ThePhasesOwnValueAndOursComeAfterWhatIsLetThrough) {
-  keep("abc",
-       std::string_view("pCI=passed\0pREEVE_PHASE=passed\0pREEVE_HOME=passed\0pURL=u\0", 58));
+  keep("abc", "pCI=passed\0pREEVE_PHASE=passed\0pREEVE_HOME=passed\0pURL=u\0"sv);
   Shell shell_step = step("echo $CI $REEVE_PHASE $URL; [ $REEVE_HOME = passed ]");
   shell_step.environment.emplace_back("CI", "own");
   shell_step.environment.emplace_back("REEVE_PHASE", "work");

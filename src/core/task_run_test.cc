@@ -91,6 +91,17 @@ TEST(TaskRun, WhatASessionPublishedBeforeItEndedByItselfIsHandedOn) {
   EXPECT_TRUE(is_over(told));
 }
 
+TEST(TaskRun, ASessionWhoseEndNobodySawIsNotDone) {
+  Begin begin = fixer();
+  begin.agent.on_exit = DoDone{};
+  Outcome unknown;
+  unknown.ended = Ended::Unknown;
+  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Unknown);
+  // Who asked for another answer than that it is done gets it.
+  begin.agent.on_exit = definition::DoFail{};
+  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Failed);
+}
+
 TEST(TaskRun, WhatAnEarlierAttemptPublishedIsNot) {
   Outcome last;
   last.values = {{"pr", "17"}};

@@ -300,7 +300,14 @@ Next gone(Task task, const Outcome& last, Time now) {
   const bool is_known = is_stuck_by(next, Reason::SessionDead) && next.asked;
   if (is_at_work(next) && !is_known) {
     next.seen = {agent::Doing::Exited, agent::Source::Process, now};
-    judge(hand, Reason::SessionDead, agent_of(next).on_exit);
+    const definition::Response& exit_response = agent_of(next).on_exit;
+    // That nobody saw how it ended does not mean that its work is done.
+    if (last.ended == reeve::Ended::Unknown &&
+        std::holds_alternative<definition::DoDone>(exit_response)) {
+      end(hand, Failed{"nobody knows what became of it", How::Unknown});
+    } else {
+      judge(hand, Reason::SessionDead, exit_response);
+    }
   }
   return std::move(hand).finish();
 }
