@@ -92,8 +92,9 @@ int serve_nursery(int socket) {
   std::string message(longest_message, '\0');
   while (true) {
     const ssize_t size = recv(socket, message.data(), message.size(), 0);
+    const int error = errno;  // reaping has errors of its own
     reap();
-    if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (size < 0 && (error == EINTR || error == EAGAIN)) continue;
     if (size <= 0) return 0;
     if (static_cast<std::size_t>(size) < sizeof(Wish)) continue;
     Wish wish;

@@ -1,5 +1,6 @@
 #include "adapters/runner.h"
 
+#include "adapters/nursery.h"
 #include "adapters/runner_testing.h"
 
 #include <csignal>
@@ -367,6 +368,14 @@ TEST_F(RunnerTest, AThousandRunsAreCheapAndLeaveNothing) {
   const double each = std::chrono::duration<double, std::milli>(spent).count() / runs;
   std::printf("daemon: %.3f ms a run\n", each);
   EXPECT_TRUE(becomes_true([&] { return std::filesystem::is_empty(home.at("home/runs")); }));
+}
+
+TEST_F(RunnerTest, ANurseryWithNothingToDoWaitsForMore) {
+  Nursery nursery;
+  ASSERT_TRUE(nursery);
+  std::this_thread::sleep_for(1500ms);  // longer than it listens at a time
+  EXPECT_FALSE(nursery.next());
+  EXPECT_TRUE(nursery);
 }
 
 TEST_F(RunnerTest, WithoutItsNurseryItGoesOn) {
