@@ -17,10 +17,11 @@ add_compile_options(
   -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -ffile-prefix-map=${source_from_build}/=)
 
 # ccache sees through precompiled headers only when it is told not to mind the header's time, and
-# when the preprocessor says that it used one. It must mind comments: a precompiled header knows
-# what it has read by the whole text, and one made before a comment changed would let the file in
-# a second time. The settings travel with the command, so that a developer's own ccache
-# configuration cannot disagree with the build.
+# when the preprocessor says that it used one. It goes by the text of the files, never by what the
+# preprocessor leaves of them: a precompiled header knows what it has read by the whole text, and
+# one from before a comment changed would let the file in a second time. (It is quicker, too.) The
+# settings travel with the command, so that a developer's own ccache configuration cannot disagree
+# with the build.
 find_program(REEVE_CCACHE ccache)
 mark_as_advanced(REEVE_CCACHE)
 if(REEVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
@@ -28,7 +29,7 @@ if(REEVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     ${CMAKE_COMMAND} -E env
     CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
     CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
-    CCACHE_COMMENTS=1
+    CCACHE_DEPEND=1
     ${REEVE_CCACHE})
 endif()
 add_compile_options("$<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>"

@@ -16,9 +16,10 @@ if(REEVE_BENCH)
   find_package(benchmark REQUIRED)
 endif()
 
-# Debian has {fmt} only as a shared library, which the static program could not use.
-add_library(fmt INTERFACE)
-target_link_libraries(fmt INTERFACE fmt::fmt-header-only)
+# Our own archive of Debian's {fmt}: cmake/fmt.cc says why.
+add_library(fmt STATIC ${PROJECT_SOURCE_DIR}/cmake/fmt.cc)
+target_include_directories(fmt SYSTEM PUBLIC
+  $<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>)
 
 # Inlined, xxHash sees the length of what it hashes, which is what makes it fast on short keys.
 add_library(xxhash INTERFACE)

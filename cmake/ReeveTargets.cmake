@@ -5,35 +5,41 @@ include(GoogleTest)
 # uses: the clang preset builds without them and finds the one that does not.
 set(REEVE_PCH_HEADERS
   <algorithm> <chrono> <compare> <cstdint> <functional> <map> <memory> <optional> <string>
-  <variant> <vector>)
+  <variant> <vector> <fmt/format.h>)
+
+# Tests are compiled for a short build: what they test is what is optimised, and a failed
+# expectation names its line by itself. The sanitizers keep the lines for their backtraces.
+set(REEVE_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1> $<$<CONFIG:RelWithDebInfo>:-g0>)
 
 function(reeve_pch_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;WITH;OPTIONS")
   set(source ${PROJECT_BINARY_DIR}/${name}.cc)
   file(CONFIGURE OUTPUT ${source} CONTENT "// Only its precompiled header matters.\n")
   add_library(${name} OBJECT ${source})
   target_link_libraries(${name} PRIVATE reeve_warnings ${arg_WITH})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})
 endfunction()
 
-reeve_pch_target(reeve_pch HEADERS ${REEVE_PCH_HEADERS})
+reeve_pch_target(reeve_pch HEADERS ${REEVE_PCH_HEADERS} WITH fmt)
 set(REEVE_TEST_PCH_HEADERS <gtest/gtest.h> <rapidcheck.h> <rapidcheck/gtest.h>)
 reeve_pch_target(reeve_test_pch
   HEADERS ${REEVE_PCH_HEADERS} ${REEVE_TEST_PCH_HEADERS}
-  WITH GTest::gtest rapidcheck_gtest)
+  WITH fmt GTest::gtest rapidcheck_gtest OPTIONS ${REEVE_TEST_OPTIONS})
 
 # reeve_library(<name> [BESIDE_SRC] [USES <folder>...] [WITH <outside>...]
-#               [PCH <header>] [TEST_PCH <header>])
+#               [PCH <header> | PCH_FROM <folder>] [TEST_PCH <header> | TEST_PCH_FROM <folder>])
 #
 # src/<name>/*.cc and one folder further down, or <name>/*.cc with BESIDE_SRC, becomes the library
 # <name>; its *_test.cc, with what they share in testing.cc or *_testing.cc, the test program
 # <name>_test, whose tests carry <name> as their label and find the golden files at $REEVE_GOLDEN.
 # main.cc belongs to programs. A folder of headers, or one without tests yet, is fine: every build
-# looks again. PCH and TEST_PCH
-# name a header of ours that nearly every file of the folder, or of its tests, reads: large ones are
-# worth a precompiled header of their own.
+# looks again. PCH and TEST_PCH name a header of ours that nearly every file of the folder, or of its
+# tests, reads: large ones are worth a precompiled header of their own. PCH_FROM and TEST_PCH_FROM
+# name another folder whose one serves here, too.
 function(reeve_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "PCH;TEST_PCH" "USES;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC" "PCH;PCH_FROM;TEST_PCH;TEST_PCH_FROM"
+    "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
   if(arg_BESIDE_SRC)
     set(root ${PROJECT_SOURCE_DIR})
@@ -49,6 +55,8 @@ function(reeve_library name)
     target_link_libraries(${name} PUBLIC ${arg_USES} PRIVATE reeve_warnings ${arg_WITH})
     if(arg_PCH)
       target_precompile_headers(${name} PRIVATE ${REEVE_PCH_HEADERS} ${root}/${arg_PCH})
+    elseif(arg_PCH_FROM)
+      target_precompile_headers(${name} REUSE_FROM ${arg_PCH_FROM})
     else()
       target_precompile_headers(${name} REUSE_FROM reeve_pch)
     endif()
@@ -63,9 +71,12 @@ function(reeve_library name)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE
       ${name} ${arg_WITH} reeve_warnings GTest::gtest_main rapidcheck_gtest Threads::Threads)
+    target_compile_options(${name}_test PRIVATE ${REEVE_TEST_OPTIONS})
     if(arg_TEST_PCH)
       target_precompile_headers(${name}_test PRIVATE
         ${REEVE_PCH_HEADERS} ${REEVE_TEST_PCH_HEADERS} ${root}/${arg_TEST_PCH})
+    elseif(arg_TEST_PCH_FROM)
+      target_precompile_headers(${name}_test REUSE_FROM ${arg_TEST_PCH_FROM}_test)
     else()
       target_precompile_headers(${name}_test REUSE_FROM reeve_test_pch)
     endif()
@@ -149,8 +160,8 @@ function(reeve_demos folder)
   endforeach()
 endfunction()
 
-# Every <x>_bench.cc in <folder> or one below is a program <x>_bench. A benchmark that wants its own
-# main() writes one; the linker then leaves Google Benchmark's alone.
+# Every <x>_bench.cc in <folder> or one below is a program <x>_bench; `benches` builds them all. A
+# benchmark that wants its own main() writes one; the linker then leaves Google Benchmark's alone.
 function(reeve_benchmarks folder)
   if(NOT REEVE_BENCH)
     return()
@@ -158,9 +169,11 @@ function(reeve_benchmarks folder)
   file(GLOB sources CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/${folder}/*_bench.cc ${PROJECT_SOURCE_DIR}/${folder}/*/*_bench.cc)
   get_property(libraries GLOBAL PROPERTY REEVE_LIBRARIES)
+  add_custom_target(benches)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM stem)
-    add_executable(${stem} ${source})
+    add_executable(${stem} EXCLUDE_FROM_ALL ${source})
+    add_dependencies(benches ${stem})
     target_include_directories(${stem} PRIVATE ${PROJECT_SOURCE_DIR})
     target_link_libraries(${stem} PRIVATE
       ${libraries} fmt reeve_warnings benchmark::benchmark_main benchmark::benchmark)
