@@ -70,7 +70,7 @@ class Queues(Project):
     def test_items_from_outside(self):
         self.write("""
             [queue.tracker]
-            source = "cat items.json"
+            source = "echo >> polls; cat items.json"
             poll   = "1s"
             [worker.it]
             queue       = "tracker"
@@ -90,6 +90,11 @@ class Queues(Project):
         self.assertEqual(len(self.active()), 2)
         self.file("free")
         self.until(lambda: sorted(self.lines("out")) == ["a", "b", "c"])
+        # What is done is not done again because the source still has it.
+        self.until(lambda: self.stats("tracker")["completed"] == 3)
+        polls = len(self.lines("polls"))
+        self.until(lambda: len(self.lines("polls")) >= polls + 3)
+        self.assertEqual(self.stats("tracker")["pushed"], 3)
         self.reeve("emit", "bug:created")
         self.file("items.json", '[{"id": "d"}]')
         self.until(lambda: "d" in self.lines("out"))
@@ -106,7 +111,7 @@ class Crons(Project):
             run      = "echo {name} >> out"
             [cron.often]
             interval = "1s"
-            run      = { pipeline = "go", inputs = { what = "often" } }
+            run      = { pipeline = "go", inputs = { what = "{name}" } }
             [pipeline.go]
             inputs = ["what"]
             [[pipeline.go.phase]]

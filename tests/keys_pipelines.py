@@ -1,5 +1,6 @@
 """For keys_test.py: what is around the phases, strategies and agents."""
 
+import json
 import os
 
 from keys_testing import Project, uses
@@ -203,6 +204,9 @@ class Agents(Project):
         self.done("go")
         agent = self.data("agent", "list")["agents"][0]["id"]
         self.assertEqual(self.out("logs", agent), "hello world /usr of world")
+        run = self.data("agent", "show", agent)["pipeline"]
+        self.assertEqual(self.out("logs", run), "hello world /usr of world")
+        self.assertIn("work#1 it:", self.reeve("logs", run, "--phase", "work").stderr)
         self.failed("go", "slow")
 
     @uses("phase.task", "agent.prompt_file", "agent.on_exit")
@@ -232,6 +236,43 @@ class Agents(Project):
         self.assertEqual(self.lines("out"), ["do it", "session"])
         self.assertEqual([phase["state"] for phase in shown["phases"]], ["done", "failed"])
 
+    @uses("agent.on_error", "agent.mode")
+    def test_a_session_whose_program_fails_is_not_done(self):
+        self.write("""
+            [command.asks]
+            run  = { pipeline = "asks" }
+            [command.fails]
+            run  = { pipeline = "fails" }
+            [pipeline.asks]
+            on_fail = "fail"
+            [[pipeline.asks.phase]]
+            name  = "work"
+            agent = "asks"
+            [pipeline.fails]
+            on_fail = "fail"
+            [[pipeline.fails.phase]]
+            name  = "work"
+            agent = "fails"
+            [agent.asks]
+            mode    = "session"
+            command = "no_such_program_at_all"
+            [agent.fails]
+            mode     = "session"
+            command  = "echo I will fail; exit 4"
+            on_error = "fail"
+        """)
+        shown = self.failed("fails")
+        self.assertIn("exit code 4", shown["error"])
+        self.assertIn("I will fail", self.out("logs", shown["id"]))
+        agent = shown["agents"][0]["id"]
+        for words in (("send", agent, "hello"), ("nudge", agent), ("restart", agent)):
+            self.assertIn(f"{agent} has ended", self.err("agent", *words, code=5))
+        asks = self.begin("asks")
+        self.blocked_by_agent(asks)
+        self.assertIn("exit code 127", self.out("decision", "show", self.data("decision", "list")["decisions"][0]["id"]))
+        self.answer("fail")
+        self.ends(asks, "failed")
+
     @uses("agent.mode", "agent.idle_timeout", "agent.on_idle", "agent.prompt")
     def test_a_session_that_is_idle_is_nudged_restarted_and_then_somebody_is_asked(self):
         self.write(AGENT + """
@@ -247,6 +288,11 @@ class Agents(Project):
         self.assertEqual(self.lines("out").count("began"), 2, self.read("out"))
         nudges = [line for line in self.lines("out") if line.startswith("got") and "hello" not in line]
         self.assertGreaterEqual(len(nudges), 1, self.read("out"))
+        said = [json.loads(line)["label"] for line in self.out("logs", id, "--json").splitlines()]
+        self.assertEqual(list(dict.fromkeys(said)), ["work#1 it", "work#1 it (2)"])
+        agent = self.data("show", id)["agent"]
+        said = [json.loads(line)["label"] for line in self.out("logs", agent, "--json").splitlines()]
+        self.assertEqual(list(dict.fromkeys(said)), ["agent#1", "agent#2"])
         self.answer("done")
         self.ends(id)
 

@@ -17,7 +17,6 @@ from keys_words import Words
 # Keys whose effect cannot be seen here, and why.
 ELSEWHERE = {
     "cron.window": "less than a minute counts as one; core/cron_test.cc moves the clock",
-    "agent.on_error": "nothing of kind generic says that it failed but by its exit code; core/task_response_test.cc",
     "agent.on_permission": "nothing of kind generic asks for permission; core/task_response_test.cc",
 }
 

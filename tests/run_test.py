@@ -308,7 +308,7 @@ class Runs(Project):
         id = self.run_id("go")
         self.blocked(id, "decision")
         states = {each["name"]: each["state"] for each in self.data("show", id)["phases"]}
-        self.assertEqual(states, {"build": "left", "ship": "to come", "mend": "blocked"})
+        self.assertEqual(states, {"build": "failed", "ship": "to come", "mend": "blocked"})
         self.assertIn('did you mean "ship"?', self.err("pipeline", "transition", id, "shpi", code=3))
         self.assertIn('did you mean "build"?', self.err("resume", id, "--from", "biuld", code=3))
 

@@ -2,6 +2,8 @@
 
 #include "adapters/secrets.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
+#include "core/cron.h"
 #include "core/definition.h"
 #include "core/pipeline.h"
 #include "runbook/shell_text.h"
@@ -63,13 +65,22 @@ bool is_checkpoint(std::string_view label) {
          label.find_first_not_of("0123456789", mark + 1) == std::string_view::npos;
 }
 
+// A cron's monitors are looked at by the program that runs here, whatever PATH has first.
+std::string by_own_program(const Start& start, const std::string& text, const std::string& own) {
+  constexpr std::string_view before = "exec reeve monitor run ";
+  constexpr std::string_view called = "exec reeve";
+  if (!std::holds_alternative<cron::Address>(start.effect.to) || own.empty()) return text;
+  if (!text.starts_with(before)) return text;
+  return "exec " + codec::shell_word(own) + text.substr(called.size());
+}
+
 Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundings& around) {
   if (std::string why = refusal_of(shell.variables); !why.empty()) {
     return fail(Error::Code::BadRequest, std::move(why));
   }
   Plan plan;
   RunSpec& spec = plan.spec;
-  spec.text = shell.text;
+  spec.text = by_own_program(start, shell.text, around.program);
   spec.strict = shell.strict;
   spec.directory = shell.directory;
   spec.timeout = shell.timeout;

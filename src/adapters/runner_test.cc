@@ -141,6 +141,21 @@ TEST_F(RunnerTest, WhatAPhaseIsCalledDoesNotMakeItAGuardOrACheckpoint) {
   EXPECT_FALSE(spec("a checkpoint#1").only_stdout);
 }
 
+TEST_F(RunnerTest, TheMonitorsOfACronAreLookedAtByTheProgramThatRunsHere) {
+  Surroundings around;
+  around.program = "/opt/it's/reeve";
+  around.state = [this]() -> const State& { return state; };
+  const auto text = [&](const std::string& program, bool of_cron) {
+    Start start = shell(program, "cron look");
+    if (of_cron) start.effect.to = cron::Address{{project, "look"}};
+    return plan_for(start, around)->spec.text;
+  };
+  EXPECT_EQ(text("exec reeve monitor run -- 'idle'", true),
+            "exec '/opt/it'\\''s/reeve' monitor run -- 'idle'");
+  EXPECT_EQ(text("exec reeve monitor run -- 'idle'", false), "exec reeve monitor run -- 'idle'");
+  EXPECT_EQ(text("reeve wait x", true), "reeve wait x");
+}
+
 TEST_F(RunnerTest, ANotificationsCommandReadsTheEvent) {
   Notify notify;
   notify.title = "ci:green";

@@ -23,6 +23,7 @@ void tell_answer(Tell& tell, DecisionId id, const decision::Answer& answer) {
   json.key("id").plain(to_text(id)).field("choice", decision::text_of(answer.choice));
   if (answer.choice == decision::Choice::Option) json.field("option", answer.option);
   json.field("text", answer.text);
+  if (!answer.note.empty()) json.field("note", answer.note);
   if (!answer.by.empty()) json.field("by", answer.by);
 }
 

@@ -38,6 +38,9 @@ definition::Set runbook() {
   definition::Guard ready;
   ready.condition = "test -e ready";
   set.guards.set("ready", ready);
+  lock::Config main;
+  main.max_hold = std::chrono::hours{1};
+  set.locks.set("main", main);
   set.queues.set("bugs", queue::Config{});
   definition::Worker worker;
   worker.queue = "bugs";
@@ -203,10 +206,59 @@ TEST_F(RunMethods, ABlockedLockIsShownWithItsHolderAndWhatThatDoes) {
     counter.engine().effect_ended(last(), good, counter.stamp);
     counter.settle();
   }
-  EXPECT_TRUE(has(ask("why.get", of(second)),
+  const std::string why = ask("why.get", of(second));
+  EXPECT_TRUE(has(why,
                   {R"("kind":"lock","name":"main","holder":")" + id,
                    R"("kind":"phase","name":"merge","pipeline":")" + id,
                    "its program runs"}));
+  // As of the lock itself: its place in line, and when it is free at the latest.
+  EXPECT_TRUE(has(why,
+                  {R"("line":[{"holder":")" + second,
+                   R"("line_of":"main","place":1)",
+                   R"("what":")" + id + " has held it for too long (max_hold)",
+                   R"("at":"2019-12-20T01:00:00.000Z")"}));
+  EXPECT_TRUE(
+      has(ask("why.get", R"({"id":"main"})"),
+          {R"("line":[{"holder":")" + second, id + " has held it for too long (max_hold)"}));
+  EXPECT_EQ(why.find("heartbeat"), std::string::npos) << "the daemon itself keeps it: " << why;
+}
+
+TEST_F(RunMethods, APhaseIsShownAsItEnded) {
+  definition::Set set = runbook();
+  set.hash = "h2";
+  definition::Pipeline fix;
+  fix.phases = {
+      shell_phase("build"), shell_phase("mend"), shell_phase("ship"), shell_phase("tidy")};
+  fix.phases[0].on_fail = definition::GoTo{"mend"};
+  fix.phases[1].next = "ship";
+  fix.phases[2].on_fail = definition::GoTo{"tidy"};
+  fix.phases[2].ends = true;
+  set.pipelines.set("fix", fix);
+  load(set);
+  const std::string id = start(R"({"name":"fix","inputs":{}})");
+  end_step(3);  // build
+  end_step(0);  // mend
+  EXPECT_TRUE(has(show(id),
+                  {R"({"name":"build","state":"failed","visits":1})",
+                   R"({"name":"mend","state":"done","visits":1})",
+                   R"({"name":"ship","state":"running","visits":1})",
+                   R"({"name":"tidy","state":"to come","visits":0})"}));
+  end_step(3);  // ship
+  end_step(0);  // tidy
+  EXPECT_TRUE(has(show(id),
+                  {R"("state":"failed")",
+                   R"({"name":"ship","state":"failed","visits":1})",
+                   R"({"name":"tidy","state":"done","visits":1})"}));
+}
+
+TEST_F(RunMethods, TheOptionThatWasChosenIsTheAnswerAndWordsWithItANote) {
+  const std::string asked =
+      field(ask("decision.ask", R"({"question":"ship?","options":["yes","no"]})"), "id");
+  const std::string of_it = R"({"id":")" + asked + R"(",)";
+  EXPECT_TRUE(has(ask("decision.resolve", of_it + R"("choice":"no","text":"because"})"),
+                  {R"("choice":"option","option":1,"text":"no","note":"because")"}));
+  EXPECT_TRUE(has(ask("decision.show", of(asked)),
+                  {R"("answer":{"choice":"no","text":"no","note":"because")"}));
 }
 
 TEST_F(RunMethods, AFailureAsksAndTheAnswerResumes) {

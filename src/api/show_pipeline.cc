@@ -360,6 +360,7 @@ void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, boo
   json.field("runbook", pipeline.origin->set.hash);
   show_holding(tell, pipeline);
   show_children(tell, state, pipeline);
+  show_agents_of(tell, state, pipeline.id);
   const std::vector<DecisionId> decisions = open_decisions(state, pipeline.id);
   if (!decisions.empty()) {
     json.key("decisions").begin_array();

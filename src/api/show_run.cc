@@ -76,6 +76,7 @@ void show_answer(Tell& tell, const decision::Decision& decision, const decision:
                  ? std::string_view(decision.options[answer.option])
                  : decision::text_of(answer.choice));
   json.field("text", answer.text);
+  if (!answer.note.empty()) json.field("note", answer.note);
   if (!answer.by.empty()) json.field("by", answer.by);
   tell.moment("at", answer.at);
   json.end_object();
@@ -110,6 +111,49 @@ Duration idle_of(const State& state, const task::Task& task, Time now) {
   return from > now ? Duration{0} : now - from;
 }
 
+namespace {
+
+// Each start of it, the oldest first: its session and its log are called so.
+void show_attempts(Tell& tell, const State& state, const task::Task& task) {
+  std::vector<WorkId> all;
+  for (WorkId at = task.attempt; at && all.size() < limits::waiters_shown;) {
+    all.push_back(at);
+    const task::Attempt* attempt = state.tasks.attempts.find(at);
+    at = attempt ? attempt->previous : WorkId{};
+  }
+  tell.json.key("attempts").begin_array();
+  for (auto at = all.rbegin(); at != all.rend(); ++at) tell.json.plain(to_text(*at));
+  tell.json.end_array();
+}
+
+// The last one of that name: those of the run itself stand behind its inputs.
+std::string_view value_in(const definition::Map& variables, std::string_view name) {
+  for (auto at = variables.rbegin(); at != variables.rend(); ++at) {
+    if (at->first == name) return at->second;
+  }
+  return {};
+}
+
+}  // namespace
+
+void show_agents_of(Tell& tell, const State& state, PipelineId pipeline) {
+  const auto& all = state.tasks.of_pipeline;
+  auto at = all.lower_bound({pipeline, {}});
+  if (at == all.end() || at->pipeline != pipeline) return;
+  tell.json.key("agents").begin_array();
+  for (std::size_t shown = 0;
+       at != all.end() && at->pipeline == pipeline && shown < limits::waiters_shown;
+       ++at, ++shown) {
+    const task::Task& task = *state.tasks.tasks.find(at->work);
+    tell.json.begin_object().key("id").plain(to_text(task.id)).field("agent", task.begun->name);
+    tell.json.field("phase", value_in(task.begun->variables, "phase"));
+    tell.json.field("attempt", value_in(task.begun->variables, "attempt"));
+    show_attempts(tell, state, task);
+    tell.json.end_object();
+  }
+  tell.json.end_array();
+}
+
 void show_agent(Tell& tell, const State& state, const task::Task& task) {
   JsonWriter& json = tell.json;
   json.key("id").plain(to_text(task.id)).field("agent", task.begun->name);
@@ -117,6 +161,7 @@ void show_agent(Tell& tell, const State& state, const task::Task& task) {
       .field("mode", task.begun->agent.session ? "session" : "print");
   json.field("state", state_of(task));
   if (task.attempt) json.key("attempt").plain(to_text(task.attempt));
+  show_attempts(tell, state, task);
   if (task.begun->pipeline) json.key("pipeline").plain(to_text(task.begun->pipeline));
   match(
       task.state,

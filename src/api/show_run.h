@@ -57,6 +57,10 @@ void show_pipeline(Tell& tell,
 std::string_view state_of(const task::Task& task);
 void show_agent(Tell& tell, const State& state, const task::Task& task);
 
+// `"agents":[{"id","agent","phase","attempt","attempts"}…]` of a run, if there were any: whose
+// phases they worked in.
+void show_agents_of(Tell& tell, const State& state, PipelineId pipeline);
+
 // How long there has been no sign of life of it.
 Duration idle_of(const State& state, const task::Task& task, Time now);
 

@@ -52,16 +52,30 @@ std::optional<Next> next_of_absent(const State& state, WaiterId id) {
               away->awaited_until};
 }
 
+// A run has what its phase holds until that ends, at the latest at its `max_hold`.
+std::optional<Next> next_of_run(const State& state, const Holder& holder) {
+  const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
+  const pipeline::Pipeline* run = id ? state.pipelines.pipelines.find(*id) : nullptr;
+  if (!run || !run->holding.until) return std::nullopt;
+  return Next{
+      fmt::format("{} has held it for too long (max_hold), and its phase is ended", holder.name),
+      run->holding.until};
+}
+
 std::optional<Next> next_of_lock(const State& state,
-                                 const lock::Lock& lock,
+                                 const LockName& name,
                                  const std::vector<WaiterId>& line,
                                  Time now) {
-  const lock::Tenure* tenure = lock::tenure_of(lock);
+  const lock::Lock* lock = state.locks.locks.find(name);
+  if (!lock) return std::nullopt;
+  const lock::Tenure* tenure = lock::tenure_of(*lock);
   if (!tenure) return line.empty() ? std::nullopt : next_of_absent(state, line.front());
-  if (std::holds_alternative<lock::Ending>(lock.state)) return next_of_process(state, tenure->meta);
+  if (std::holds_alternative<lock::Ending>(lock->state)) {
+    return next_of_process(state, tenure->meta);
+  }
   if (is_over(tenure->lease, state.leases_from, now)) return std::nullopt;
   const std::optional<Time> limit = over_at(tenure->lease, state.leases_from);
-  if (!limit) return std::nullopt;
+  if (!limit) return next_of_run(state, tenure->holder);
   const std::string& holder = tenure->holder.name;
   if (line.empty())
     return Next{fmt::format("without a heartbeat of {} it is stale", holder), limit};
@@ -71,20 +85,96 @@ std::optional<Next> next_of_lock(const State& state,
       limit};
 }
 
+std::optional<Next> next_of_semaphore(const State& state,
+                                      const SemaphoreName& name,
+                                      const std::vector<WaiterId>& line) {
+  if (!line.empty()) {
+    if (auto next = next_of_absent(state, line.front())) return next;
+  }
+  const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
+  if (due != state.semaphores.due.end() && due->name == name) {
+    const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
+    return Next{fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
+                slot ? over_at(slot->lease, state.leases_from) : std::optional(due->due)};
+  }
+  std::optional<Next> first;
+  const auto& slots = state.semaphores.slots;
+  for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
+    const std::optional<Next> next = next_of_run(state, at->first.holder);
+    if (next && (!first || *next->at < *first->at)) first = next;
+  }
+  return first;
+}
+
+std::vector<WaiterId> show_line(Tell& tell, const State& state, const LockName& name) {
+  return show_line(
+      tell, state, state.grants.lock_lines, grant::LockPlace{name, {}}, [&](const auto& at) {
+        return at.name == name;
+      });
+}
+
+std::vector<WaiterId> show_line(Tell& tell, const State& state, const SemaphoreName& name) {
+  return show_line(
+      tell, state, state.grants.slot_lines, grant::SlotPlace{name, false, {}}, [&](const auto& at) {
+        return at.name == name;
+      });
+}
+
+// Its place among those who are shown, from 1; 0: it is further back.
+std::size_t place_of(const State& state, const std::vector<WaiterId>& line, PipelineId run) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const grant::Waiter* waiter = state.grants.waiters.find(line[i]);
+    const auto* phase = waiter ? std::get_if<grant::ToPhase>(&waiter->request.origin) : nullptr;
+    if (phase && phase->pipeline == run) return i + 1;
+  }
+  return 0;
+}
+
+// Of several that it wants all or none of: the first that somebody has.
+const LockName* lock_in_the_way(const State& state, const pipeline::Pipeline& pipeline) {
+  for (const LockName& name : pipeline.holding.locks) {
+    const lock::Lock* lock = state.locks.locks.find(name);
+    if (lock && lock::tenure_of(*lock)) return &name;
+  }
+  if (!pipeline.holding.slots.empty() || pipeline.holding.locks.empty()) return nullptr;
+  return &pipeline.holding.locks.front();
+}
+
 }  // namespace
 
+void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipeline) {
+  const LockName* lock = lock_in_the_way(state, pipeline);
+  std::vector<WaiterId> line;
+  std::optional<Next> next;
+  std::string name;
+  if (lock) {
+    line = show_line(tell, state, *lock);
+    next = next_of_lock(state, *lock, line, tell.now().now);
+    name = tell.name(*lock);
+  } else if (!pipeline.holding.slots.empty()) {
+    const SemaphoreName& slot = pipeline.holding.slots.front();
+    line = show_line(tell, state, slot);
+    next = next_of_semaphore(state, slot, line);
+    name = tell.name(slot);
+  } else {
+    tell.json.key("line").begin_array().end_array();
+    return;
+  }
+  tell.json.field("line_of", name);
+  if (const std::size_t place = place_of(state, line, pipeline.id)) {
+    tell.json.field("place", place);
+  }
+  tell_next(tell, next);
+}
+
 void why_lock(Tell& tell, const State& state, const LockName& name) {
-  const lock::Lock* found = state.locks.locks.find(name);
   tell.result().field("id", tell.name(name)).field("kind", "lock");
   Chain chain(tell, state);
   chain.begin();
   chain.lock(name);
   chain.end();
-  const std::vector<WaiterId> line = show_line(
-      tell, state, state.grants.lock_lines, grant::LockPlace{name, {}}, [&](const auto& at) {
-        return at.name == name;
-      });
-  tell_next(tell, found ? next_of_lock(state, *found, line, tell.now().now) : std::nullopt);
+  const std::vector<WaiterId> line = show_line(tell, state, name);
+  tell_next(tell, next_of_lock(state, name, line, tell.now().now));
 }
 
 void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name) {
@@ -93,19 +183,8 @@ void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name) {
   chain.begin();
   chain.semaphore(name);
   chain.end();
-  const std::vector<WaiterId> line = show_line(
-      tell, state, state.grants.slot_lines, grant::SlotPlace{name, false, {}}, [&](const auto& at) {
-        return at.name == name;
-      });
-  std::optional<Next> next;
-  if (!line.empty()) next = next_of_absent(state, line.front());
-  const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
-  if (!next && due != state.semaphores.due.end() && due->name == name) {
-    const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
-    next = Next{fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
-                slot ? over_at(slot->lease, state.leases_from) : std::optional(due->due)};
-  }
-  tell_next(tell, next);
+  const std::vector<WaiterId> line = show_line(tell, state, name);
+  tell_next(tell, next_of_semaphore(state, name, line));
 }
 
 std::vector<std::string_view> kinds_of(const State& state,

@@ -45,11 +45,14 @@ void Chain::lock(const LockName& name) {
       found->state,
       [](const lock::Free&) { return std::string(); },
       [&](const lock::Held&) {
-        return is_over(tenure->lease, state_.leases_from, now_)
-                   ? std::string("its holder fell silent; whoever asks next gets it")
-                   : fmt::format("held for {}, last heartbeat {} ago",
-                                 ago(tenure->lease.acquired_at, now_),
-                                 ago(tenure->lease.last_sign, now_));
+        const Lease& lease = tenure->lease;
+        if (is_over(lease, state_.leases_from, now_)) {
+          return std::string("its holder fell silent; whoever asks next gets it");
+        }
+        const std::string held = fmt::format("held for {}", ago(lease.acquired_at, now_));
+        // What the daemon itself keeps, for a run, has no heartbeat.
+        if (!lease.timeout) return held;
+        return fmt::format("{}, last heartbeat {} ago", held, ago(lease.last_sign, now_));
       },
       [&](const lock::Stale& stale) {
         return fmt::format("stale for {}; whoever asks next gets it", ago(stale.since, now_));

@@ -71,6 +71,10 @@ struct Next {
 
 void tell_next(Tell& tell, const std::optional<Next>& next);
 
+// Of a run that waits for locks or slots: the line of what is in its way, its place there, and when
+// that is free at the latest, as `why` of the lock or semaphore says.
+void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipeline);
+
 // Of a process that is being ended.
 std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta);
 

@@ -202,6 +202,11 @@ void why_pipeline(Tell& tell, const State& state, PipelineId id) {
   chain.begin();
   chain.pipeline(id);
   chain.end();
+  const auto* blocked = std::get_if<pipeline::Blocked>(&pipeline.state);
+  if (blocked && (blocked->reason == pipeline::Reason::Lock ||
+                  blocked->reason == pipeline::Reason::Semaphore)) {
+    return why_waits(tell, state, pipeline);
+  }
   tell.json.key("line").begin_array().end_array();
   tell_next(tell, next_of(state, pipeline));
 }

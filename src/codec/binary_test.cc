@@ -330,5 +330,15 @@ TEST(GoldenBytes, OfAState) {
   EXPECT_EQ(read->now, now);
 }
 
+// Written when queues did not know yet what their sources had listed.
+TEST(GoldenBytes, OfAStateOfBefore) {
+  const std::string golden = testing::from_hex(testing::read_golden("codec/state_older.hex"));
+  const Result<State> read = from_bytes<State>(golden);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->queues.items.size(), 2u);
+  EXPECT_TRUE(read->queues.listed.empty());
+  EXPECT_EQ(to_bytes(*read), testing::from_hex(testing::read_golden("codec/state.hex")));
+}
+
 }  // namespace
 }  // namespace reeve::codec

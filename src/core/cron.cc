@@ -1,6 +1,7 @@
 #include "core/cron.h"
 
 #include "base/match.h"
+#include "core/interpolate.h"
 #include "core/names.h"
 #include "core/turn.h"
 
@@ -54,6 +55,13 @@ void arm(Turn& turn, const CronName& name) {
 
 // ── Running ──
 
+// What its texts know.
+Variables variables_of(const Turn& turn, const CronName& name) {
+  const auto* project = turn.state().projects.projects.find(name.project);
+  if (!project) return {{"name", name.name}};
+  return {{"name", name.name}, {"project", project->name}};
+}
+
 EffectId start_program(Turn& turn,
                        const CronName& name,
                        const std::string& text,
@@ -63,12 +71,12 @@ EffectId start_program(Turn& turn,
   shell.text = text;
   shell.environment = plan.environment;
   if (const auto* project = turn.state().projects.projects.find(name.project)) {
-    shell.variables = {{"name", name.name}, {"project", project->name}};
     shell.environment.emplace_back("REEVE_PROJECT", project->name);
   }
   if (const definition::Set* set = definition::find(turn.state().definitions, plan.set)) {
     shell.directory = set->root;
   }
+  shell.variables = variables_of(turn, name);
   shell.timeout = timeout;
   shell.label = "cron " + name.name;
   const EffectId effect = turn.start(std::move(shell), Address{name});
@@ -81,9 +89,14 @@ std::variant<Run, Refused> start_pipeline(Turn& turn,
                                           const CronName& name,
                                           const RunPipeline& run) {
   const Plan plan = find(turn, name)->plan;
+  definition::Map inputs = run.inputs;
+  for (auto& [input, value] : inputs) {
+    auto filled = interpolate(value, variables_of(turn, name));
+    if (std::string* text = std::get_if<std::string>(&filled)) value = std::move(*text);
+  }
   edit(turn, name).starting = true;
   const auto begun = pipeline::begin(
-      turn, {plan.set, run.pipeline, run.inputs, plan.environment, pipeline::ByCron{name}});
+      turn, {plan.set, run.pipeline, std::move(inputs), plan.environment, pipeline::ByCron{name}});
   Cron& cron = edit(turn, name);
   const bool is_running = std::exchange(cron.starting, false);
   return match(

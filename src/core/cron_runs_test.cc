@@ -50,6 +50,29 @@ TEST(CronRuns, WhatIsBufferedKeepsTheRunbookItWillRunBy) {
   EXPECT_EQ(world.cron().pinned, std::nullopt);
 }
 
+TEST(CronRuns, TheInputsItGivesKnowItsNameAndProject) {
+  Runs world;
+  definition::Pipeline cleanup = in_phases({shell("prune")});
+  cleanup.inputs = {"by"};
+  world.set.pipelines.set("cleanup", cleanup);
+  world.load();
+  Plan plan = world.plan(Overlap::Skip);
+  std::get<cron::RunPipeline>(plan.definition.edit().run).inputs = {
+      {"by", "{name} of {project}, {{name}}, {else}"}};
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
+  const PipelineId id = world.state.pipelines.pipelines.begin()->first;
+  EXPECT_EQ(world.state.pipelines.pipelines.find(id)->origin->inputs,
+            (definition::Map{{"by", "{name} of {project}, {{name}}, {else}"}}))
+      << "an unknown name leaves all of it as it is";
+  world.succeeds();
+  std::get<cron::RunPipeline>(plan.definition.edit().run).inputs = {
+      {"by", "{name} of {project}, {{name}}"}};
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
+  const PipelineId next{std::get<PipelineId>(*world.cron().running.first())};
+  EXPECT_EQ(world.state.pipelines.pipelines.find(next)->origin->inputs,
+            (definition::Map{{"by", "nightly of default, {name}"}}));
+}
+
 TEST(CronRuns, OneThatIsDisabledLetsItsRunbookGoWhenTheLastRunEnded) {
   Runs world;
   world.ask(Enable{nightly, world.plan(Overlap::Skip)});

@@ -162,7 +162,11 @@ std::optional<Answer> meant_by(const Decision& decision, const Resolve& command)
       [&](std::uint32_t number) { return by_number(decision, number); },
       [&](const std::string& text) { return by_text(decision, text); });
   if (!answer) return std::nullopt;
-  if (!command.text.empty()) answer->text = cut(command.text);
+  if (answer->choice == Choice::Option) {
+    answer->note = cut(command.text);
+  } else if (!command.text.empty()) {
+    answer->text = cut(command.text);
+  }
   if (answer->choice == Choice::Text && answer->text.empty()) return std::nullopt;
   return answer;
 }

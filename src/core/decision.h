@@ -129,14 +129,15 @@ using Owner = std::variant<PhaseOwner,
                            DispatchOwner,
                            AskOwner>;
 
-// `text` is what somebody said with it (-m), and handed on; of an option without more words, the
-// option itself.
+// `text` is what somebody said with it (-m), and handed on; of an option, the option itself: what
+// was said with that is its note.
 struct Answer {
   Choice choice = Choice::Text;
   std::uint32_t option = 0;  // of Choice::Option: which
   std::string text;
   std::string by;
   Time at;
+  std::string note = {};  // of Choice::Option
 
   bool operator==(const Answer&) const = default;
 };

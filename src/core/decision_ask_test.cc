@@ -43,13 +43,13 @@ TEST(Decision, WhoAskedIsToldTheAnswer) {
   }
 }
 
-TEST(Decision, WordsThatComeWithAnOptionAreHandedOnInstead) {
+TEST(Decision, TheOptionIsHandedOnAndWordsThatComeWithItStandBesideIt) {
   World world;
   const auto [waiter, id] = asks(world, {"which?", {"red", "blue"}});
 
   const auto reply = resolve(world, {id, std::uint32_t{0}, "the darker one", "ana"});
   EXPECT_EQ(as<Resolved>(reply).answer,
-            (Answer{Choice::Option, 0, "the darker one", "ana", start}));
+            (Answer{Choice::Option, 0, "red", "ana", start, "the darker one"}));
 }
 
 TEST(Decision, OfOptionsOneMustBeChosen) {

@@ -62,6 +62,7 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure) {
       plan.phase ? after_failure(pipeline, *plan.pipeline, *plan.phase, strategy_of(plan), failure)
                  : Then{GiveUp{}};
   edit(turn, id).failure = failure;
+  edit(turn, id).left.set(failed.phase, false);
   match(
       then,
       [&](const TryAgain& again) {

@@ -128,6 +128,9 @@ void acted(Turn& turn, PipelineId id) {
 
 void complete_phase(Turn& turn, PipelineId id) {
   leave_phase(turn, id);
+  // One that a person let pass has not ended well.
+  Pipeline& changed = edit(turn, id);
+  changed.left.set(phase_of(changed), !changed.failure);
   const Pipeline& pipeline = *find(turn, id);
   if (pipeline.verdict) return conclude(turn, id, {});
   const Plan plan = plan_of(turn, pipeline);

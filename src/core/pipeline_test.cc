@@ -235,6 +235,10 @@ TEST(Pipeline, ACleanupRunsAndThePipelineStillEndsFailed) {
   play.succeeds();
 
   EXPECT_EQ(play.state_of(id), (Status{Failed{"build", 1, "exit code 1", true}}));
+  const Pipeline& pipeline = *play.state.pipelines.pipelines.find(id);
+  EXPECT_EQ(*pipeline.left.find("build"), false);
+  EXPECT_EQ(*pipeline.left.find("cleanup"), true);
+  EXPECT_FALSE(pipeline.left.contains("after"));
   play.ask(Retry{id, false});
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
 }
@@ -258,10 +262,15 @@ TEST(Pipeline, ARecoveryGoesOn) {
   mend.next = "build";
   Play play({build, done, mend});
   const PipelineId id = play.start();
+  const auto left = [&] { return play.state.pipelines.pipelines.find(id)->left; };
   play.fails();
+  EXPECT_EQ(*left().find("build"), false);
   play.succeeds();
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  EXPECT_FALSE(left().contains("build")) << "it is in it again";
+  EXPECT_EQ(*left().find("mend"), true);
   play.succeeds();
+  EXPECT_EQ(*left().find("build"), true);
   play.succeeds();
   EXPECT_EQ(play.state_of(id), Status{Done{}});
 }

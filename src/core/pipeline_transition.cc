@@ -47,6 +47,7 @@ struct Mover {
   void visit(const std::string& phase) {
     std::uint32_t& visits = pipeline.visits.edit_or_insert(phase);
     visits = one_more(visits);
+    pipeline.left.erase(phase);
     pipeline.retries = 0;
     announce(EnteredPhase{pipeline.id, name(), phase});
     run(phase, 1);

@@ -303,6 +303,7 @@ struct Pipeline {
   Time created_at;
   Time phase_started_at;
   std::optional<Time> ended_at;
+  PersistentMap<std::string, bool> left;  // phases that ended, the last time: whether well
 
   bool operator==(const Pipeline&) const = default;
 };

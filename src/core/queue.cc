@@ -5,7 +5,10 @@
 #include "core/names.h"
 #include "core/queue_place.h"
 
+#include <set>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace reeve::queue {
 namespace {
@@ -120,6 +123,16 @@ reeve::Reply resume(Turn& turn, const Resume& command) {
   return {Ok{}};
 }
 
+// What its source listed before, and does not any more.
+void forget_listed(Table& table, QueueNo no, const std::set<std::string_view>& kept) {
+  std::vector<DedupeKey> gone;
+  for (auto at = table.listed.lower_bound({no, ""}); at != table.listed.end() && at->queue == no;
+       ++at) {
+    if (!kept.contains(at->key)) gone.push_back(*at);
+  }
+  for (const DedupeKey& key : gone) table.listed.erase(key);
+}
+
 // Its ended items are forgotten with it.
 reeve::Reply remove(Turn& turn, const Remove& command) {
   const std::optional<QueueNo> no = find(turn, command.queue);
@@ -140,6 +153,7 @@ reeve::Reply remove(Turn& turn, const Remove& command) {
       erase(turn, ItemId(at->item), Gone::Forgotten);
     }
   }
+  forget_listed(table, *no, {});
   turn.arm(Due{*no}, std::nullopt);
   turn.arm(PauseDue{*no}, std::nullopt);
   table.queues.erase(*no);
@@ -251,6 +265,34 @@ void due(Turn& turn, const PauseDue& due) {
   const Time when = *queue->paused_until;
   resume_queue(turn, due.queue);
   serve(turn, due.queue, when);
+}
+
+void push_listed(Turn& turn,
+                 const QueueName& queue,
+                 const std::vector<std::pair<std::string, std::string>>& items) {
+  const auto is_known = [&](const std::string& id) {
+    const QueueNo* no = turn.state().queues.names.find(queue);
+    return no && turn.state().queues.listed.contains({*no, id});
+  };
+  std::set<std::string_view> kept;
+  std::size_t pushed = 0;
+  for (const auto& [id, data] : items) {
+    if (!is_known(id)) {
+      if (++pushed > limits::batch_items) continue;
+      NewItem item;
+      item.data = Bytes(data);
+      item.dedupe_key = id;
+      const reeve::Reply reply = apply(turn, Push{queue, {std::move(item)}});
+      if (std::holds_alternative<Refused>(reply.value)) continue;
+    }
+    kept.insert(id);
+  }
+  const QueueNo* found = turn.state().queues.names.find(queue);
+  if (!found) return;
+  const QueueNo no = *found;
+  Table& table = turn.change().queues;
+  forget_listed(table, no, kept);
+  for (const std::string_view id : kept) table.listed.insert({no, std::string(id)});
 }
 
 EventName name_of(const Event& event) {

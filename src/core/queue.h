@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -45,6 +46,7 @@
 //
 // A dedupe key belongs to the pending or processing item of a queue that had it first. An item
 // that comes back (redriven, dead-lettered) gets its key back if nobody has it; else it has none.
+// What an outside source lists is pushed once, whatever became of it, until it is listed no more.
 //
 // An item must be small: a million of them live here. What every item has stands in the
 // item, what few have (a claim, a past) in a box beside it, its data in a block of bytes.
@@ -243,7 +245,8 @@ struct Table {
   PersistentMap<ProjectNo, std::uint32_t> queues_of;  // how many
   std::uint32_t last_queue = 0;
   std::uint64_t last_ended = 0;
-  std::uint64_t bytes = 0;  // of all items, as `weight_of` counts them
+  std::uint64_t bytes = 0;          // of all items, as `weight_of` counts them
+  PersistentSet<DedupeKey> listed;  // what its source had when asked last, and was pushed once
 
   bool operator==(const Table&) const = default;
 };
@@ -662,6 +665,13 @@ struct PurgeAll {
 };
 
 reeve::Reply apply(Turn& turn, const Command& command);
+
+// An outside source has these items now: id there, data. What it did not have before is pushed
+// under its id, so many at a time; what was pushed is known for as long as the source has it, also
+// when it is done, dead or dropped. One that is refused leaves the others alone, and comes again.
+void push_listed(Turn& turn,
+                 const QueueName& queue,
+                 const std::vector<std::pair<std::string, std::string>>& items);
 void due(Turn& turn, const Due& due);
 void due(Turn& turn, const TakerDue& due);
 void due(Turn& turn, const PauseDue& due);

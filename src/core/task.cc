@@ -144,11 +144,14 @@ reeve::Reply from_inside(WorkId work, const Task* task, Verb verb) {
   return verb(*task);
 }
 
+// Of one that has ended only the end may be asked for: the rest would not happen.
 template <class Verb>
 reeve::Reply by_hand(Turn& turn, WorkId work, Verb verb) {
   const Task* task = settled(turn, work);
   if (!task) return refused(Why::NotFound, to_text(work));
-  if (std::holds_alternative<Done>(task->state)) return {Reply{AlreadyDone{}}};
+  if (std::holds_alternative<Done>(task->state)) {
+    return refused(Why::NotAllowed, to_text(work) + " has ended");
+  }
   return verb(*task);
 }
 
@@ -255,7 +258,9 @@ reeve::Reply tell(Turn& turn, WorkId work, const std::string& text, Say say) {
   if (text.size() > limits::text_bytes) return refused(Why::OverLimit, "text");
   return by_hand(turn, work, [&](const Task& task) -> reeve::Reply {
     Next step = say(task);
-    if (step.effects.empty()) return refused(Why::NotAllowed, to_text(work));
+    if (step.effects.empty()) {
+      return refused(Why::NotAllowed, to_text(work) + " has no session to hear it");
+    }
     carry_out(turn, std::move(step));
     return {Ok{}};
   });
@@ -277,6 +282,14 @@ reeve::Reply restart_it(Turn& turn, const Restart& command) {
   });
 }
 
+reeve::Reply kill_it(Turn& turn, const Kill& command) {
+  const Task* task = settled(turn, command.work);
+  if (!task) return refused(Why::NotFound, to_text(command.work));
+  if (std::holds_alternative<Done>(task->state)) return {Reply{AlreadyDone{}}};
+  carry_out(turn, finish(*task, Cancelled{}, turn.now()));
+  return {Ok{}};
+}
+
 }  // namespace
 
 reeve::Reply apply(Turn& turn, const Command& command) {
@@ -294,12 +307,7 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       },
       [&](const SendText& it) { return send_text(turn, it); },
       [&](const Restart& it) { return restart_it(turn, it); },
-      [&](const Kill& it) {
-        return by_hand(turn, it.work, [&](const Task& task) -> reeve::Reply {
-          carry_out(turn, finish(task, Cancelled{}, turn.now()));
-          return {Ok{}};
-        });
-      });
+      [&](const Kill& it) { return kill_it(turn, it); });
 }
 
 void due(Turn& turn, const Due& due) {

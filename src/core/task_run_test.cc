@@ -102,6 +102,32 @@ TEST(TaskRun, ASessionWhoseEndNobodySawIsNotDone) {
   EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Failed);
 }
 
+// Its program failed, died, or was ended by somebody else than us.
+TEST(TaskRun, ASessionWhoseProgramFailedIsNotDone) {
+  Outcome died;
+  died.signal = 9;
+  for (const auto& [last, error] : std::vector<std::pair<Outcome, std::string>>{
+           {exit_with(127), "exit code 127"},
+           {{.ended = Ended::Done, .exit_code = 4}, "exit code 4"},
+           {died, "ended by signal 9"},
+           {ended(Ended::Failed, "ended on request"), "ended on request"}}) {
+    Begin begin = fixer();
+    begin.agent.on_exit = DoDone{};
+    Drive asks(begin);
+    EXPECT_EQ(asks.take(gone(asks.task, last, at(1s))).last, "Stuck(dead) stuck ask (None)");
+    EXPECT_EQ(asks.task.seen.detail, error);
+    begin.agent.on_error = DoFail{};
+    const Outcome failed = outcome_of(gone(running(begin), last, at(1s)).next);
+    EXPECT_EQ(failed.ended, Ended::Failed);
+    EXPECT_EQ(failed.error, "exited: " + error);
+    begin.agent.on_error = DoRestart{1};
+    Drive again(begin);
+    EXPECT_EQ(again.take(gone(again.task, last, at(1s))).last, "Pending stuck restarting (None)");
+    // That it ended well is another thing.
+    EXPECT_EQ(outcome_of(gone(running(begin), exit_with(0), at(1s)).next).ended, Ended::Done);
+  }
+}
+
 TEST(TaskRun, WhatAnEarlierAttemptPublishedIsNot) {
   Outcome last;
   last.values = {{"pr", "17"}};

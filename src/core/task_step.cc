@@ -1,6 +1,7 @@
 #include "core/task_step.h"
 
 #include "core/limits.h"
+#include "core/names.h"
 #include "core/task_hand.h"
 
 #include <algorithm>
@@ -300,13 +301,18 @@ Next gone(Task task, const Outcome& last, Time now) {
   const bool is_known = is_stuck_by(next, Reason::SessionDead) && next.asked;
   if (is_at_work(next) && !is_known) {
     next.seen = {agent::Doing::Exited, agent::Source::Process, now};
-    const definition::Response& exit_response = agent_of(next).on_exit;
-    // That nobody saw how it ended does not mean that its work is done.
-    if (last.ended == reeve::Ended::Unknown &&
-        std::holds_alternative<definition::DoDone>(exit_response)) {
-      end(hand, Failed{"nobody knows what became of it", How::Unknown});
+    const definition::Agent& agent = agent_of(next);
+    const Result result = result_of(last);
+    const Failed* failed = std::get_if<Failed>(&result);
+    if (failed && failed->how != How::Unknown) {
+      // Its program failed, or was ended by somebody: that is no end without a word.
+      next.seen.detail = cut(failed->error);
+      judge(hand, Reason::SessionDead, agent.on_error);
+    } else if (failed && std::holds_alternative<definition::DoDone>(agent.on_exit)) {
+      // That nobody saw how it ended does not mean that its work is done.
+      end(hand, *failed);
     } else {
-      judge(hand, Reason::SessionDead, exit_response);
+      judge(hand, Reason::SessionDead, agent.on_exit);
     }
   }
   return std::move(hand).finish();

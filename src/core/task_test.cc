@@ -159,7 +159,7 @@ TEST(Task, TheRunOfACancelledOneIsItsEndEvenIfTheKillIsLate) {
 TEST(Task, WhatIsSaidToItReachesItsSessionOrIsRefused) {
   World world;
   const WorkId id = begin_in(world);
-  const Refused not_now{Why::NotAllowed, to_text(id)};
+  const Refused not_now{Why::NotAllowed, to_text(id) + " has no session to hear it"};
   EXPECT_EQ(as<Refused>(world.ask(Command{SendText{id, "", "hello"}})), not_now);
   world.finish(open_effect<Spawn>(world));
   world.forget();
@@ -180,8 +180,22 @@ TEST(Task, ARunToCompletionHearsNothing) {
   const WorkId id = begin_in(world, resolver());
 
   EXPECT_EQ(as<Refused>(world.ask(Command{Nudge{id, ""}})),
-            (Refused{Why::NotAllowed, to_text(id)}));
+            (Refused{Why::NotAllowed, to_text(id) + " has no session to hear it"}));
   EXPECT_FALSE(world.last.changed);
+}
+
+TEST(Task, OneThatHasEndedIsNotSpokenToAndNotStartedAnew) {
+  World world;
+  const WorkId id = begin_running(world);
+  world.ask(Command{Kill{id}});
+  world.finish(open_effect<reeve::Kill>(world));
+
+  const Refused ended{Why::NotAllowed, to_text(id) + " has ended"};
+  EXPECT_EQ(as<Refused>(world.ask(Command{SendText{id, "", "hello"}})), ended);
+  EXPECT_EQ(as<Refused>(world.ask(Command{Nudge{id, ""}})), ended);
+  EXPECT_EQ(as<Refused>(world.ask(Command{Restart{id}})), ended);
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_TRUE(is<AlreadyDone>(world.ask(Command{Kill{id}})));
 }
 
 TEST(Task, WhatMakesNoSenseIsRefusedAndChangesNothing) {

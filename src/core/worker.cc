@@ -1,7 +1,6 @@
 #include "core/worker.h"
 
 #include "base/match.h"
-#include "core/limits.h"
 #include "core/names.h"
 #include "core/turn.h"
 #include "core/worker_detail.h"
@@ -129,18 +128,6 @@ void poll(Turn& turn, const WorkerName& name) {
   edit(turn, name).poll_at.reset();
 }
 
-// One by one: an item that is refused leaves the others alone.
-void push_all(Turn& turn, const QueueName& queue, const Outcome& outcome) {
-  std::size_t pushed = 0;
-  for (const auto& [outside_id, data] : outcome.values) {
-    if (++pushed > limits::batch_items) return;
-    queue::NewItem item;
-    item.data = Bytes(data);
-    item.dedupe_key = outside_id;
-    queue::apply(turn, queue::Push{queue, {std::move(item)}});
-  }
-}
-
 }  // namespace
 
 void fill(Turn& turn, const WorkerName& name) {
@@ -250,7 +237,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   if (outcome.ended == Ended::Unknown) return poll(turn, to.worker);
   asked.poll_at = next;
   if (outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0) {
-    push_all(turn, queue, outcome);
+    queue::push_listed(turn, queue, outcome.values);
   } else {
     const std::string& error = outcome.error.empty() ? outcome.output : outcome.error;
     turn.emit(to.worker.project, PollFailed{to.worker, std::string(cut(error))});

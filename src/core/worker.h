@@ -37,11 +37,11 @@
 // reason, and the worker looks again after a second.
 //
 // A queue with an outside source is polled while the worker is started; what comes is pushed
-// under its outside id, so that it is there once. If the source wants to be told who takes an item,
-// it is asked (TakeQueueItem) before the pipeline begins; meanwhile the item counts like a
-// pipeline. One that cannot be had there fails like any other. It is asked again with every
-// attempt, and when nobody knows what it said, so that whoever has an item may ask for it once
-// more.
+// under its outside id, and once for as long as the source has it. If the source wants to be told
+// who takes an item, it is asked (TakeQueueItem) before the pipeline begins; meanwhile the item
+// counts like a pipeline. One that cannot be had there fails like any other. It is asked again with
+// every attempt, and when nobody knows what it said, so that whoever has an item may ask for it
+// once more.
 namespace reeve {
 class Turn;
 struct EventName;

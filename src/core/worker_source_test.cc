@@ -30,6 +30,86 @@ TEST(Worker, AnOutsideSourceIsPolledAndWhatComesIsThereOnce) {
   EXPECT_EQ(world.state.queues.items.size(), 2u);
 }
 
+// Polls once more: the source has these.
+void poll(WorkerWorld& world, std::vector<std::string> ids) {
+  world.forget();
+  world.pass(30s);
+  Outcome outcome;
+  for (std::string& id : ids) outcome.values.emplace_back(id, "{\"id\":" + id + "}");
+  for (const auto& start : world.started) {
+    if (std::holds_alternative<PollQueue>(start.effect.what)) {
+      return world.finish(start.id, outcome);
+    }
+  }
+  ADD_FAILURE() << "its source was not asked";
+}
+
+EffectId shell_of(const WorkerWorld& world) {
+  for (const auto& [id, started] : world.state.outbox) {
+    if (std::holds_alternative<Shell>(started.effect.what)) return id;
+  }
+  return {};
+}
+
+TEST(Worker, WhatIsDoneOrDeadIsNotTakenAgainWhileItsSourceHasIt) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  world.finish(world.started.at(0).id);
+  poll(world, {"7", "8"});
+  world.finish(shell_of(world), exited(0));
+  for (int i = 0; i < 3; ++i) world.finish(shell_of(world), exited(1));
+  ASSERT_EQ(world.state_of(world.state.queues.items.begin()->first), queue::ItemState::Completed);
+
+  poll(world, {"8", "7"});
+  EXPECT_EQ(world.state.queues.items.size(), 2u);
+  EXPECT_TRUE(world.worker()->active.empty());
+  // Nor by a worker that begins anew, nor when a poll failed in between.
+  world.ask(Command{Stop{fixer}});
+  EXPECT_EQ(world.worker(), nullptr);
+  world.forget();
+  world.start();
+  world.finish(world.started.at(0).id, exited(1));
+  poll(world, {"7", "8", "9"});
+  EXPECT_EQ(world.state.queues.items.size(), 3u) << "9 is new";
+  EXPECT_EQ(world.state.queues.listed.size(), 3u);
+  // What it had no more, and has again, is another one.
+  poll(world, {"9"});
+  EXPECT_EQ(world.state.queues.listed.size(), 1u);
+  poll(world, {"7", "9"});
+  EXPECT_EQ(world.state.queues.items.size(), 4u);
+  poll(world, {});
+  EXPECT_TRUE(world.state.queues.listed.empty());
+}
+
+TEST(Worker, MoreThanOnePollMayBringComesWithTheNext) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  world.finish(world.started.at(0).id);
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < limits::batch_items + 5; ++i) ids.push_back(std::to_string(i));
+  poll(world, ids);
+  EXPECT_EQ(world.state.queues.items.size(), limits::batch_items);
+  poll(world, ids);
+  EXPECT_EQ(world.state.queues.items.size(), limits::batch_items + 5);
+}
+
+TEST(Worker, WhatASourceHadIsForgottenWithTheQueue) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  world.finish(world.started.at(0).id);
+  poll(world, {"7"});
+  world.finish(shell_of(world), exited(0));
+  world.ask(Command{Stop{fixer}});
+  EXPECT_TRUE(is<Ok>(world.ask(queue::Command{queue::Remove{bugs}})));
+  EXPECT_TRUE(world.state.queues.listed.empty());
+}
+
 TEST(Worker, APollThatFailsIsAnnouncedAndRepeated) {
   definition::Set set = runbook();
   set.sources.set("bugs", {"tracker", 30s});

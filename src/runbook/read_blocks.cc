@@ -203,6 +203,7 @@ void read_cron_run(Section& section, cron::Definition& definition) {
     cron::RunPipeline pipeline;
     pipeline.pipeline = inner->reference({"pipeline"}, "pipeline");
     for (const auto& [member, text] : inner->map({"inputs"})) {
+      if (member->value.kind == Value::Kind::Text) inner->ask(member->value, asked);
       pipeline.inputs.emplace_back(member->key, text);
     }
     if (inner->has("pipeline")) definition.run = pipeline;

@@ -84,13 +84,14 @@ int show(Context& context, const Parsed& parsed) {
                                           word_of(decision["choices"].items().front())));
   } else if (decision.has("answer")) {
     const Json& said = decision["answer"];
+    const Json& words = said.has("note") ? said["note"] : said["text"];
     output.line(fmt::format("answered {}{}: {}{}",
                             output.moment(said["at"]),
                             said.has("by") ? " by " + printable(said["by"].text()) : "",
                             printable(said["choice"].text()),
-                            said["text"].text().empty() || said["text"] == said["choice"]
+                            words.text().empty() || words == said["choice"]
                                 ? ""
-                                : fmt::format(" ({})", printable(said["text"].text()))));
+                                : fmt::format(" ({})", printable(words.text()))));
   }
   return output.done();
 }
@@ -136,7 +137,7 @@ constexpr std::array<Option, 2> resolve_options{
       .letter = 'm',
       .takes = Takes::Text,
       .value = "TEXT",
-      .help = "handed on with it; the answer itself where any text will do"}}};
+      .help = "handed on with it: a note to an option, the answer itself where any text will do"}}};
 constexpr std::array<Example, 1> list_examples{
     {{"reeve decision list", "what waits for you, the oldest first"}}};
 constexpr std::array<Example, 1> show_examples{

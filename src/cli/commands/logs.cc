@@ -18,8 +18,9 @@
 //
 //     logs/pipe-4f7kq2/merge#2.1234-0.log     the second attempt of phase merge
 //     logs/pipe-4f7kq2/guard tests_pass.log   the last check of a guard
+//     logs/work-81hd2k/agent.1250-0.log       an attempt of an agent
 //
-// and the larger number is the later.
+// and the larger number is the later. What an agent said in a phase belongs to the run as well.
 namespace reeve::cli {
 
 namespace {
@@ -72,16 +73,28 @@ struct Wanted {
   }
 };
 
-std::vector<LogFile> find_logs(const std::string& folder, const Wanted& wanted) {
-  std::vector<LogFile> files;
-  DIR* const directory = ::opendir(folder.c_str());
-  if (directory == nullptr) return files;
+// A folder of logs; `label`: what all of them are called, if not by their names.
+struct Place {
+  std::string folder;
+  std::string label = {};
+};
+
+void add_logs(std::vector<LogFile>& files, const Place& place, const Wanted& wanted) {
+  DIR* const directory = ::opendir(place.folder.c_str());
+  if (directory == nullptr) return;
   // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* const entry = ::readdir(directory)) {
-    const auto file = parse_name(folder, entry->d_name);
-    if (file && wanted.fits(*file)) files.push_back(*file);
+    auto file = parse_name(place.folder, entry->d_name);
+    if (!file) continue;
+    if (!place.label.empty()) file->label = place.label;
+    if (wanted.fits(*file)) files.push_back(*std::move(file));
   }
   ::closedir(directory);
+}
+
+std::vector<LogFile> find_logs(const std::vector<Place>& places, const Wanted& wanted) {
+  std::vector<LogFile> files;
+  for (const Place& place : places) add_logs(files, place, wanted);
   std::ranges::sort(files, [](const LogFile& a, const LogFile& b) {
     return std::tie(a.sequence, a.index, a.label) < std::tie(b.sequence, b.index, b.label);
   });
@@ -134,13 +147,12 @@ void read_from(const std::string& path, std::uint64_t& offset, Each each) {
 
 class Reader {
  public:
-  Reader(Context& context, std::string folder, Wanted wanted)
-      : context_(context), folder_(std::move(folder)), wanted_(std::move(wanted)) {}
+  Reader(Context& context, Wanted wanted) : context_(context), wanted_(std::move(wanted)) {}
 
-  // All that is new; whether there was anything.
-  bool read() {
+  // All that is new in these; whether there was anything.
+  bool read(const std::vector<Place>& places) {
     bool any = false;
-    for (const LogFile& file : find_logs(folder_, wanted_)) {
+    for (const LogFile& file : find_logs(places, wanted_)) {
       Told& told = told_[file.path];
       if (!has_more(file.path, told)) continue;
       read_from(file.path, told.bytes, [&](std::string_view bytes) {
@@ -169,11 +181,40 @@ class Reader {
   }
 
   Context& context_;
-  std::string folder_;
   Wanted wanted_;
   std::map<std::string, Told> told_;
   std::string last_;
 };
+
+// Where an agent's attempts speak. They are called after their number, or, of a run, after the
+// phase and the agent: `work#1 fixer`, and started anew `work#1 fixer (2)`.
+void add_attempts(std::vector<Place>& places,
+                  const std::string& logs,
+                  const Json& agent,
+                  const std::string& phase) {
+  std::size_t number = 0;
+  for (const Json& attempt : agent["attempts"].items()) {
+    ++number;
+    std::string label = phase.empty() ? fmt::format("agent#{}", number)
+                        : number == 1
+                            ? fmt::format("{} {}", phase, agent["agent"].text())
+                            : fmt::format("{} {} ({})", phase, agent["agent"].text(), number);
+    places.push_back({logs + attempt.text(), std::move(label)});
+  }
+}
+
+// The folders of an agent or a run as it was shown; of one that is forgotten, the one of its id.
+std::vector<Place> places_of(const std::string& logs, const std::string& id, const Answer& shown) {
+  std::vector<Place> places;
+  if (shown && id.starts_with("work-")) add_attempts(places, logs, *shown, {});
+  if (places.empty()) places.push_back({logs + id});
+  if (!shown) return places;
+  for (const Json& agent : (*shown)["agents"].items()) {
+    add_attempts(
+        places, logs, agent, fmt::format("{}#{}", agent["phase"].text(), agent["attempt"].text()));
+  }
+  return places;
+}
 
 // While there is no daemon the programs go on, and so does what they say.
 bool is_over(const Answer& answer) {
@@ -194,7 +235,8 @@ int logs_command(Context& context, const Parsed& parsed) {
   const Answer shown = client.ask(method, json_of({{"id", word}}));
   // What the daemon has forgotten may still lie there.
   const std::string id = shown ? (*shown)["id"].text() : word;
-  const std::string folder = fmt::format("{}/logs/{}", home->path, id);
+  const std::string logs = home->path + "/logs/";
+  const std::string folder = logs + id;
   const bool bare = id.find('/') == std::string::npos && id != "." && id != "..";
   if (!shown && (!bare || ::access(folder.c_str(), F_OK) != 0)) return context.fail(shown.error());
 
@@ -202,8 +244,9 @@ int logs_command(Context& context, const Parsed& parsed) {
   if (const auto phase = parsed.text("phase")) wanted.phase = std::string(*phase);
   wanted.attempt = parsed.number("attempt");
   wanted.guards = parsed.has("guards");
-  Reader reader(context, folder, wanted);
-  const bool any = reader.read();
+  Reader reader(context, wanted);
+  std::vector<Place> places = places_of(logs, id, shown);
+  const bool any = reader.read(places);
   if (!parsed.has("follow")) {
     if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", id));
     return context.output.done();
@@ -218,8 +261,10 @@ int logs_command(Context& context, const Parsed& parsed) {
       return context.output.done(*signal == SIGINT ? Exit::Interrupted : Exit::Ok);
     }
     if ((others[1].revents & (POLLERR | POLLHUP)) != 0) return context.output.done();
-    over = is_over(client.ask(method, json_of({{"id", id}})));
-    reader.read();
+    const Answer now = client.ask(method, json_of({{"id", id}}));
+    over = is_over(now);
+    if (now) places = places_of(logs, id, now);
+    reader.read(places);
   }
   return context.output.done();
 }

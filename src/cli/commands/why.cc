@@ -77,7 +77,12 @@ void tell(Context& context, const Json& why) {
     if (kind != "queue" && !together) indent += "  ";
   }
   const auto& line = why["line"].items();
-  if (!line.empty()) output.line("in line");
+  if (!line.empty()) {
+    std::string head = "in line";
+    if (why.has("line_of")) head += fmt::format(" for {}", printable(why["line_of"].text()));
+    if (why.has("place")) head += fmt::format(", at place {}", why["place"].text());
+    output.line(head);
+  }
   for (std::size_t i = 0; i < line.size(); ++i) {
     output.line(fmt::format("  {:>3}. {}  {}",
                             i + 1,
