@@ -436,6 +436,34 @@ class Ends(Home):
 
 
 class Everyday(Home):
+    def test_what_the_program_says_of_itself_is_there_as_data(self):
+        version = json.loads(self.out("--version", "--json"))
+        self.assertEqual(self.out("--version"), f"reeve {version['data']['version']}")
+        for words in (["help"], ["--help"]):
+            all = json.loads(self.out(*words, "--json"))["data"]
+            self.assertIn("lock acquire", [command["name"] for command in all["commands"]])
+        acquire = json.loads(self.out("lock", "acquire", "--help", "--json"))["data"]
+        self.assertEqual(acquire["name"], "lock acquire")
+        self.assertIn("wait", [option["name"] for option in acquire["options"]])
+        self.assertEqual(acquire, self.data("help", "lock", "acquire"))
+        self.assertEqual(json.loads(self.out("lock", "--help", "--json"))["data"]["group"], "lock")
+        for shell in ("bash", "zsh", "fish"):
+            script = self.data("completion", shell)
+            self.assertEqual((script["shell"], script["script"].rstrip("\n")), (shell, self.out("completion", shell)))
+        self.assertEqual(self.error("lock", code=2)["code"], "USAGE")
+        self.assertIn("124 --timeout", self.out("--help"))
+
+    def test_what_cannot_be_meant_is_refused_with_a_reason(self):
+        for words, told in ((["lock", "acquire", " "], "is blank"),
+                            (["sem", "create", "\t", "--capacity", "2"], "is blank"),
+                            (["lock", "acquire", "x", "--holder", ""], "--holder wants a name"),
+                            (["lock", "acquire", "x", "--holder", "a..b"], "holder is not a name"),
+                            (["lock", "acquire", "x", "--wait", "-5s"], '--wait wants a duration such as 30s or 1h30m, not "-5s"'),
+                            (["daemon", "run", "--ready-fd", "99"], "--ready-fd 99: no such descriptor"),
+                            (["daemon", "run", "--ready-fd", "1x"], "--ready-fd needs the number"),
+                            (["daemon", "run", "--beanstalk-job-bytes", "0"], "from 1 to ")):
+            self.assertIn(told, self.err(*words, code=2), words)
+
     def test_events_are_listed_followed_and_emitted(self):
         self.reeve("lock", "acquire", "main", "--holder", "ana")
         self.assertIn("lock:acquired", self.out("events"))
@@ -451,6 +479,11 @@ class Everyday(Home):
         self.assertEqual(follower.wait(timeout=60), 130)
         self.reeve("emit", "ci:green", "branch", code=2)
         self.reeve("emit", "lock:acquired", code=2)
+        for name in ("a b:c", "a:b c", "a:b\nc", " : "):
+            self.assertIn("space", self.err("emit", name, code=2))
+        self.reeve("emit", "ci:a branch:green")
+        for pattern in ("***:[", "ci:gr*", "l*:acquired"):
+            self.assertIn("no pattern", self.err("events", "--match", pattern, code=2))
         self.assertEqual(self.out("events", "-n", "1", "--match", "ci:**", "-q"), "ci:red")
 
     def test_status_shows_what_is_held_and_who_waits(self):

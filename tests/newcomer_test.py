@@ -14,7 +14,9 @@ class Newcomer(Home):
     def setUp(self):
         super().setUp()
         with open(DOCS, encoding="utf-8") as file:
-            self.docs = file.read().partition("## Five minutes")[2].partition("\n## ")[0]
+            whole = file.read()
+        self.docs = whole.partition("## Five minutes")[2].partition("\n## ")[0]
+        self.scenarios = whole.partition("## Scenarios")[2].partition("\n## ")[0]
         self.runbook = re.search(r"```toml\n(.*?)```", self.docs, re.DOTALL)[1]
         for words in (["init", "-q"], ["config", "user.name", "Ana"], ["config", "user.email", "ana@example.org"]):
             self.git(*words)
@@ -32,7 +34,9 @@ class Newcomer(Home):
     def test_the_five_minutes(self):
         # 1. Begin: what `init` writes runs as it is.
         self.assertIn("wrote ", self.out("init"))
-        self.assertIn("hello done", self.out("run", "hello", "world", "--wait", "--timeout", "40s"))
+        followed = self.out("run", "hello", "world", "--follow", "--timeout", "40s")
+        self.assertIn("hello world", followed.splitlines())
+        self.assertIn("hello done", followed)
         # 2. and 3. Their own; a mistake is told as the page says.
         path = ".reeve/runbooks/release.toml"
         self.write(path, self.runbook.replace('post = ["is_clean"]', 'post = ["is_claen"]'))
@@ -59,6 +63,14 @@ class Newcomer(Home):
         self.until(lambda: "lock registry held by ben" in self.out("why", second))
         self.reeve("lock", "release", "registry", "--holder", "ben")
         self.reeve("wait", second, "--timeout", "40s")
+
+    def test_the_scenario_goes_as_it_says(self):
+        self.out("init")
+        self.write(".reeve/runbooks/release.toml", self.runbook)
+        self.write("release_test.toml", re.search(r"```toml\n(.*?)```", self.scenarios, re.DOTALL)[1])
+        played = self.data("runbook", "test", "release_test.toml")["scenarios"]
+        self.assertEqual([(each["ok"], each["ended"]) for each in played], [(True, "done")], played)
+        self.assertGreater(played[0]["took_ms"], 40_000)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import shlex
 import signal
 import textwrap
 import time
 import unittest
 
-from reeve_testing import Home
+from reeve_testing import Home, Terminal
 
 
 class Project(Home):
@@ -618,7 +619,11 @@ class Steps(Project):
         self.assertRegex(logs.stderr, "first#1:\nsecond#1:\n$")
         self.assertRegex(following.communicate(timeout=10)[0], r"^second first-x \d+\n$")
         self.assertIn("looking for ready", self.out("logs", id, "--guards"))
-        self.assertEqual(self.out("logs", id, "--attempt", "2"), "")
+        for words, told in ((["--attempt", "2"], "has no attempt 2; there is 1"),
+                            (["--phase", "secnod"], 'no phase "secnod"; did you mean "second"?'),
+                            (["--phase", "zzz"], 'no phase "zzz"; it has first, second'),
+                            (["--phase", "second", "--attempt", "9"], "no attempt 9 of second; there is 1")):
+            self.assertIn(told, self.err("logs", id, *words, code=3))
 
     def test_a_backoff_is_shown_and_cut_short(self):
         id = self.run_id("fail")
@@ -683,6 +688,125 @@ class Steps(Project):
         self.out("resume", id)
         self.out("wait", id)
         self.assertEqual(self.error("resume", id, code=5)["code"], "NOT_ALLOWED")
+
+    SAYING = """
+        [command.say]
+        run = { pipeline = "say" }
+        [pipeline.say]
+        [[pipeline.say.phase]]
+        name = "one"
+        run  = "printf 'no newline'"
+        [[pipeline.say.phase]]
+        name = "two"
+        run  = "echo first; until [ -e go-on ]; do sleep 0.05; done; echo last"
+    """
+
+    def test_who_follows_sees_what_is_said_between_what_happens(self):
+        self.write(self.SAYING, "say.toml")
+        following = self.start("run", "say", "--follow")
+        seen = []
+        while "first" not in seen:
+            line = following.stdout.readline()
+            self.assertTrue(line, seen)
+            seen.append(line.rstrip("\n"))
+        # What is said is there while the program goes on.
+        self.touch("go-on")
+        out, err = following.communicate(timeout=60)
+        self.assertEqual(following.returncode, 0)
+        seen += out.splitlines()
+        for parts in (("no newline", "phase=two", "pipeline:complete"),
+                      ("phase=one", "phase=two", "last", "pipeline:complete", "say done"),
+                      ("no newline", "first", "last")):
+            at = [next(n for n, line in enumerate(seen) if part in line) for part in parts]
+            self.assertEqual(sorted(at), at, seen)
+        self.assertIn("no newline", seen)
+        for head in ("one#1:", "two#1:"):
+            self.assertIn(head, err.splitlines())
+        id = seen[-1].split()[0]
+        self.assertIn(f"`reeve logs {id}`", err)
+        # For programs both are objects, and the one that has a text was said.
+        lines = [json.loads(line) for line in self.out("run", "say", "--follow", "--json").splitlines()]
+        said = [(line["label"], line["text"]) for line in lines if "text" in line]
+        self.assertEqual(said[0], ("one#1", "no newline"))
+        self.assertEqual("".join(text for label, text in said if label == "two#1"), "first\nlast\n")
+        self.assertIn("pipeline:complete", [line.get("name") for line in lines])
+
+    def test_on_eighty_columns_no_word_and_no_command_is_broken(self):
+        self.write("""
+            [command.long]
+            run = { pipeline = "long" }
+            [pipeline.long]
+            [[pipeline.long.phase]]
+            name = "work"
+            run  = "echo What the program has to say is rather long, so it takes more than one line of a terminal; exit 3"
+        """, "long.toml")
+        id = self.run_id("long")
+        ask = self.blocked(id, "decision")["blocked_on"]["name"]
+        self.assertEqual(self.out("events", "--match", "escalate", "-q"), "escalate")
+        for words in (["why", id], ["decision", "show", ask], ["show", id]):
+            terminal = Terminal(self, *words)
+            self.assertEqual(terminal.end(), 0)
+            seen = re.sub("\x1b\\[[0-9;]*m", "", terminal.seen).rstrip().split("\r\n")
+            for line in seen:
+                self.assertLessEqual(len(line), 80, seen)
+            # Everything that a pipe gets is there, word by word.
+            text = " ".join(" ".join(seen).replace(" | ", " ").split())
+            piped = " ".join(self.out(*words).replace(" | ", " ").split())
+            self.assertEqual(re.sub(r"\d+s ago|just now|now", "T", text), re.sub(r"\d+s ago|just now|now", "T", piped))
+            if words[0] != "show":
+                command = f"reeve decision resolve {ask}"
+                self.assertTrue(any(command in line for line in seen), seen)
+
+    def test_what_ended_within_a_line_is_ended_before_the_next_heading(self):
+        self.write(self.SAYING, "say.toml")
+        self.touch("go-on")
+        id = self.data("run", "say", "--wait")["id"]
+        self.assertEqual(self.out("logs", id), "no newline\nfirst\nlast")
+
+    def test_what_runbooks_define_and_nobody_started_has_its_place_in_the_lists(self):
+        self.write("""
+            [queue.q]
+            [worker.w]
+            queue   = "q"
+            handler = "pipeline.p"
+            [pipeline.p]
+            inputs = ["x"]
+            [[pipeline.p.phase]]
+            name = "a"
+            run  = "true"
+            [cron.c]
+            interval = "1h"
+            run = "until [ -e go-on ]; do sleep 0.05; done"
+        """, "lists.toml")
+        self.assertRegex(self.out("worker", "list"), r"PENDING +WHERE\nw +defined +- +- +- +- +\S*lists.toml$")
+        self.assertRegex(self.out("cron", "list"), r"RUNS +WHERE\nc +defined +- +- +- +- +\S*lists.toml$")
+        self.out("worker", "start", "w")
+        self.assertNotIn("WHERE", self.out("worker", "list"))
+        self.out("cron", "enable", "c")
+        self.assertIn("started its program", self.out("cron", "run", "c"))
+        fired = json.loads(self.out("events", "--match", "cron:fired", "-n", "1", "--json"))
+        self.assertRegex(fired["data"]["run"], r"^\d+-\d+$")
+        self.assertRegex(self.out("cron", "list"), r"c +enabled .* a program$")
+        self.touch("go-on")
+
+    def test_when_a_cron_fired_last_is_known_after_it_was_disabled(self):
+        self.write("""
+            [cron.c]
+            interval = "1s"
+            run = "true"
+        """, "last.toml")
+        self.out("cron", "enable", "c")
+        self.until(lambda: "last" in self.data("cron", "list")["crons"][0])
+        self.out("cron", "disable", "c")
+        self.assertIn("last", self.data("cron", "list")["crons"][0])
+
+    def test_a_run_that_there_is_none_of_is_looked_for_among_runs(self):
+        for words in (["cancel", "nope"], ["wait", "nope"], ["show", "pipe-zzzzzz"]):
+            self.assertNotIn("runbook list", self.err(*words, code=3))
+        self.assertIn("`reeve pipeline list`", self.err("cancel", "nope", code=3))
+        id = self.run_id("fail")
+        self.assertIn("nothing was cancelled", self.err("cancel", id, "nope", code=3))
+        self.assertNotEqual(self.data("show", id)["state"], "cancelled")
 
     def test_what_a_runbook_lets_through_reaches_a_step_and_never_the_journal(self):
         self.write("""

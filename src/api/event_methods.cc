@@ -15,17 +15,26 @@ namespace {
 
 constexpr std::size_t most_patterns = 64;
 
+// `*` stands for a whole segment, and not for a part of one: "ci:gr*" would never be heard of.
+bool has_loose_star(const Pattern& pattern) {
+  return std::ranges::any_of(pattern.segments, [](const std::string& segment) {
+    return segment != "*" && segment != "**" && segment.find('*') != std::string::npos;
+  });
+}
+
 // `match` is a pattern or an array of them.
 std::vector<Pattern> read_patterns(Asking& ask) {
   std::vector<Pattern> patterns;
   const auto add = [&](std::string_view text) {
-    if (is_pattern(text)) {
+    if (is_pattern(text) && !has_loose_star(parse_pattern(text))) {
       patterns.push_back(parse_pattern(text));
     } else {
-      ask.params.refuse("match",
-                        fmt::format("has {}, which is no pattern; write noun:verb or "
-                                    "noun:subject:verb, with * for any, as in \"lock:*\"",
-                                    quoted(text)));
+      ask.params.refuse(
+          "match",
+          fmt::format("has {}, which is no pattern; write noun:verb or "
+                      "noun:subject:verb, with * for any one of them and ** for all the "
+                      "rest, as in \"lock:*\"",
+                      quoted(text)));
     }
   };
   const Raw* raw = ask.params.raw("match");
@@ -114,12 +123,29 @@ void list(Asking& ask) {
   });
 }
 
+// What an event is called is said in words: only its subject may have spaces.
+bool is_spoken(std::string_view name) {
+  const EventName event = custom_name(name);
+  const auto is_control = [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte < 0x20 || byte == 0x7f;
+  };
+  return event.noun.find(' ') == std::string::npos && event.verb.find(' ') == std::string::npos &&
+         std::ranges::none_of(name, is_control);
+}
+
 void tell_emitted(Tell& tell, const Reply&) { tell.result().field("name", tell.kept().name); }
 
 void emit(Asking& ask) {
   EmitCustom command;
   command.name = ask.params.need_text("name");
   ask.kept.name = command.name;
+  if (is_custom_name(command.name) && !is_spoken(command.name)) {
+    ask.params.refuse("name",
+                      fmt::format("is {}, which has a space or a control character; an event is "
+                                  "called category:action, as in ci:green",
+                                  quoted(command.name)));
+  }
   if (const Raw* raw = ask.params.raw("data"); raw && raw->kind != JsonKind::Null) {
     JsonReader reader(raw->text);
     Raw name;

@@ -79,12 +79,20 @@ class EventData {
       case Kind::Enum:
         json.text(codec::text_of(shape, value));
         return;
+      case Kind::Variant: {
+        // One id of several kinds says itself of which.
+        const std::size_t index = shape.operations.variant.index(value);
+        const Shape& inside = *shape.alternatives[index].shape;
+        const bool is_id = inside.dashed || !inside.prefix.empty();
+        if (is_id) return show_value(inside, shape.operations.variant.get(value));
+        json.raw(codec::to_json(shape, value));
+        return;
+      }
       case Kind::Bytes:
       case Kind::EngineTime:
       case Kind::WallTime:
       case Kind::Optional:
       case Kind::Bits:
-      case Kind::Variant:
       case Kind::Map:
       case Kind::Set:
         json.raw(codec::to_json(shape, value));
@@ -122,7 +130,7 @@ void show_event(Tell& tell, const State& state, const Event& event) {
   tell.moment("at", event.at);
   const project::Project* project = state.projects.projects.find(event.project);
   json.field("project", project ? project->name : "");
-  json.field("name", name.noun + ":" + name.verb);
+  json.field("name", name.verb.empty() ? name.noun : name.noun + ":" + name.verb);
   if (!name.subject.empty()) json.field("subject", name.subject);
   json.key("data").begin_object();
   if (const Custom* custom = std::get_if<Custom>(&event.body)) {

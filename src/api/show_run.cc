@@ -378,8 +378,8 @@ void show_cron(Tell& tell, const State&, const CronName& name, const cron::Cron&
   if (cron.enabled) {
     const std::vector<Wall> next = cron::next_fires(cron, tell.now(), next_fires_shown);
     if (!next.empty()) tell.moment("next", next.front());
-    if (cron.last.now > cron.anchor.now) tell.moment("last", cron.last.wall);
   }
+  if (cron.last.now > cron.anchor.now) tell.moment("last", cron.last.wall);
   json.key("running").begin_array();
   std::size_t shown = 0;
   for (const cron::Run& run : cron.running) {

@@ -125,8 +125,6 @@ void tell_not_found(Tell& tell,
     message += fmt::format("; try `reeve sem create {} --capacity N`", codec::shell_word(name));
   } else if (kind == "queue") {
     message += "; try `reeve queue stats`";
-  } else if (kind == "pipeline" && !name.starts_with("pipe-")) {
-    message += "; try `reeve runbook list`";
   } else if (kind == "pipeline" || kind == "worker" || kind == "cron" || kind == "decision") {
     message += fmt::format("; try `reeve {} list`", kind);
   } else if (kind == "project") {
@@ -183,10 +181,14 @@ std::string bad_name(std::string_view kind, std::string_view name) {
         "the category is none of Reeve's (such as lock or queue)",
         quoted(name));
   }
-  return fmt::format(
-      "{} cannot be a name: one has 1 to 200 bytes without control characters, does "
-      "not begin with - and has no .. in it",
-      quoted(name));
+  constexpr std::string_view rule =
+      "one has 1 to 200 bytes without control characters, does not begin with - and has no .. in "
+      "it";
+  // Which of the names it was; as a name it would be a good one.
+  if (name == "holder" || name == "within") {
+    return fmt::format("{} is not a name: {}", name, rule);
+  }
+  return fmt::format("{} cannot be a name: {}", quoted(name), rule);
 }
 
 std::string bad_value(const Tell& tell, std::string_view thing, std::string_view field) {
@@ -212,7 +214,12 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
     case Why::NotFound: {
       const bool is_item = subject.starts_with("item-");
       const bool is_other = subject == "project" || subject == "session" || subject == "request";
-      if (is_other) {
+      if (kind == "pipeline" && !subject.starts_with("pipe-")) {
+        // Of the runbooks, where a run would have an id.
+        tell.error(code::not_found, fmt::format("there is no {}; try `reeve runbook list`", thing))
+            .field("kind", kind)
+            .field("name", subject);
+      } else if (is_other) {
         tell.error(code::not_found, fmt::format("there is no such {}", subject))
             .field("kind", subject)
             .field("name", subject);

@@ -161,10 +161,12 @@ class Reader {
     }
     if (!value && at_ + 1 < words_.size()) {
       const std::string_view next = words_[at_ + 1];
-      // A bare number was meant as a duration, and is none.
-      const bool wanted = option.takes == Takes::MaybeDuration
-                              ? parse_duration(next).has_value() || integer(next).has_value()
-                              : next != "--";
+      // A bare number was meant as a duration, and is none; and so was what is less than nothing.
+      const bool negative = next.starts_with('-') && !is_option(next) && next != "-";
+      const bool wanted =
+          option.takes == Takes::MaybeDuration
+              ? parse_duration(next).has_value() || integer(next).has_value() || negative
+              : next != "--";
       if (wanted) {
         value = next;
         ++at_;
@@ -197,6 +199,9 @@ class Reader {
       case Takes::Text:
         if (option.completes != Completes::File && !codec::is_utf8(value)) {
           return fmt::format("the value of --{} is not UTF-8", option.name);
+        }
+        if (option.name == "holder" && value.find_first_not_of(" \t\n") == value.npos) {
+          return "--holder wants a name, and this one is blank";
         }
         break;
       case Takes::Nothing:
@@ -233,10 +238,19 @@ bool must_be_text(const Command& command, std::size_t place) {
   return argument.completes != Completes::File && !argument.name.starts_with("DATA");
 }
 
+// An empty one is refused by whoever is asked for it, with a reason.
+bool is_blank_name(const Command& command, std::size_t place, std::string_view word) {
+  if (command.arguments.empty() || word.empty()) return false;
+  const Argument& argument = command.arguments[std::min(place, command.arguments.size() - 1)];
+  return argument.name == "NAME" && word.find_first_not_of(" \t\n") == std::string_view::npos;
+}
+
 std::string judge_arguments(const Command& command, const Parsed& parsed) {
   for (std::size_t i = 0; i < parsed.words.size(); ++i) {
-    if (must_be_text(command, i) && !codec::is_utf8(parsed.words[i])) {
-      return fmt::format("argument {} is not UTF-8", i + 1);
+    if (!must_be_text(command, i)) continue;
+    if (!codec::is_utf8(parsed.words[i])) return fmt::format("argument {} is not UTF-8", i + 1);
+    if (is_blank_name(command, i, parsed.words[i])) {
+      return fmt::format("argument {} is blank, and a name has something to see in it", i + 1);
     }
   }
   std::size_t least = 0;

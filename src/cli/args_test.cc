@@ -13,10 +13,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::array<Argument, 1> names{{{.name = "NAME", .count = Count::Some}}};
-constexpr std::array<Option, 5> options{{
+constexpr std::array<Option, 6> options{{
     {.name = "wait", .takes = Takes::MaybeDuration, .value = "D"},
     {.name = "weight", .letter = 'w', .takes = Takes::Number, .value = "N"},
     {.name = "label", .takes = Takes::Text, .value = "TEXT"},
+    {.name = "holder", .takes = Takes::Text, .value = "H"},
     {.name = "follow", .letter = 'f'},
     {.name = "state", .takes = Takes::Text, .value = "S", .choices = "pending|dead"},
 }};
@@ -114,6 +115,12 @@ TEST(Args, ComplaintsSayWhatWasWanted) {
   const auto complaint = [](const Words& words) { return parsed(words).error().message; };
 
   EXPECT_EQ(complaint({"lock", "acquire"}), "lock acquire wants NAME");
+  EXPECT_EQ(complaint({"lock", "acquire", " "}),
+            "argument 1 is blank, and a name has something to see in it");
+  EXPECT_EQ(complaint({"lock", "acquire", "a", "--holder", ""}),
+            "--holder wants a name, and this one is blank");
+  EXPECT_EQ(complaint({"lock", "acquire", "a", "--wait", "-5s"}),
+            "--wait wants a duration such as 30s or 1h30m, not \"-5s\"");
   EXPECT_EQ(complaint({"lock", "run", "a"}), "lock run wants a command behind --");
   EXPECT_EQ(complaint({"why", "a", "b"}), "unexpected argument \"b\"");
   EXPECT_EQ(complaint({"lock", "acquire", "a", "--lable", "x"}),

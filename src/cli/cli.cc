@@ -87,14 +87,8 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
     Context context(globals, std::string(parts.version));
     context.runbooks = &parts.runbooks;
     if (found.group == nullptr && globals.words.empty()) {
-      if (globals.has("version")) {
-        context.output.line(fmt::format("reeve {}", parts.version));
-        return context.output.done();
-      }
-      if (globals.has("help")) {
-        context.output.out(help_of_all(context.output, parts.version));
-        return context.output.done();
-      }
+      if (globals.has("version")) return tell_version(context);
+      if (globals.has("help")) return tell_help(context, nullptr, nullptr);
       static constexpr Command bare{.name = "status"};
       const Result<Parsed> parsed = parse(bare, 0, words);
       if (!parsed) return context.misuse(parsed.error().message);
@@ -104,14 +98,12 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
     if (found.command != nullptr && !globals.has("help")) {
       return parts.daemon_run(behind(words, {"daemon", "run"}));
     }
-    if (found.command != nullptr) {
-      context.output.out(help_of_command(context.output, *found.command));
-      return context.output.done();
-    }
+    if (found.command != nullptr) return tell_help(context, found.group, found.command);
     if (found.group != nullptr && globals.words.size() < 2) {
-      if (globals.has("help")) {
-        context.output.out(help_of_group(context.output, *found.group));
-        return context.output.done();
+      if (globals.has("help")) return tell_help(context, found.group, nullptr);
+      if (context.json()) {
+        const std::string_view word = found.group->word;
+        return context.misuse(fmt::format("which one? `reeve {} --help` lists them", word));
       }
       context.output.err(help_of_group(context.output, *found.group));
       return static_cast<int>(Exit::Usage);
@@ -131,16 +123,10 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
   }
   Context context(*parsed, std::string(parts.version));
   context.runbooks = &parts.runbooks;
-  if (parsed->has("version")) {
-    context.output.line(fmt::format("reeve {}", parts.version));
-    return context.output.done();
-  }
+  if (parsed->has("version")) return tell_version(context);
   // A command of a runbook has a usage of its own.
   const bool tells_itself = found.command->passes_options && !parsed->words.empty();
-  if (parsed->has("help") && !tells_itself) {
-    context.output.out(help_of_command(context.output, *found.command));
-    return context.output.done();
-  }
+  if (parsed->has("help") && !tells_itself) return tell_help(context, found.group, found.command);
   context.parts = &parts;
   return found.command->run(context, *parsed);
 }

@@ -117,13 +117,15 @@ void Output::line(std::string_view text) {
   out_ += '\n';
 }
 
-void Output::sentence(std::string_view text, std::size_t indent) {
+void Output::sentence(std::string_view text, std::size_t indent, Style style) {
   const std::size_t width = out_width();
   const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
-  if (width <= 2 * indent + before) return line(text);
+  const std::string margin(before, ' ');
+  const std::string_view words = text.substr(before);
+  if (width <= 2 * indent + before) return line(margin + styled(style, words));
   // The first line begins where it does, the others further right: none is wider than the screen.
   const std::size_t room = width - std::max(before, indent);
-  line(std::string(text.substr(0, before)) + wrapped(text.substr(before), room, indent));
+  line(margin + styled(style, wrapped(words, room, indent)));
 }
 
 void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }

@@ -60,7 +60,7 @@ class Output {
   void line(std::string_view text);
   // The same, broken between words where a terminal would break it within one; what follows is
   // indented.
-  void sentence(std::string_view text, std::size_t indent = 2);
+  void sentence(std::string_view text, std::size_t indent = 2, Style style = Style::Plain);
   // At once.
   void err(std::string_view text) const;
   void note(std::string_view line) const;

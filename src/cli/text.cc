@@ -137,11 +137,24 @@ std::string fitted(std::string_view text, std::size_t width) {
   return begin + "…";
 }
 
+namespace {
+
+// Where the word at the front ends. A command in backquotes is one: it is to be copied.
+std::size_t end_of_word(std::string_view text) {
+  const std::size_t space = std::min(text.find(' '), text.size());
+  const std::size_t command = text.find("`reeve ");
+  if (command >= space) return space;
+  const std::size_t end = text.find('`', command + 1);
+  return end == std::string_view::npos ? space : std::min(text.find(' ', end), text.size());
+}
+
+}  // namespace
+
 std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
   std::string lines;
   std::size_t used = 0;
   while (!text.empty()) {
-    const std::size_t space = std::min(text.find(' '), text.size());
+    const std::size_t space = end_of_word(text);
     const std::string_view word = text.substr(0, space);
     const std::size_t cells = display_width(word);
     if (used > 0 && used + 1 + cells > width) {

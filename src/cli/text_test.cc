@@ -30,6 +30,17 @@ TEST(Text, WhatDoesNotFitEndsInDots) {
   EXPECT_EQ(fitted("abc", 0), "");
 }
 
+TEST(Text, LinesBreakBetweenWordsAndNeverWithinACommand) {
+  EXPECT_EQ(wrapped("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("it waits; try `reeve why deploy`, or wait", 24, 2),
+            "it waits; try\n  `reeve why deploy`, or\n  wait");
+  EXPECT_EQ(wrapped("say `reeve decision resolve ask-4f7kq2` now", 12, 0),
+            "say\n`reeve decision resolve ask-4f7kq2`\nnow");
+  // Backquotes of others mean nothing.
+  EXPECT_EQ(wrapped("near `a b c d` end", 8, 0), "near `a\nb c d`\nend");
+  EXPECT_EQ(wrapped("see `reeve why", 8, 0), "see\n`reeve\nwhy");
+}
+
 TEST(Text, MomentsAreReadAndWrittenTheSame) {
   EXPECT_EQ(parse_moment("1970-01-01T00:00:01.250Z"), 1250);
   EXPECT_EQ(parse_moment("2024-02-29T12:00:00Z"), 1709208000000);

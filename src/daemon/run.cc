@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fcntl.h>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -75,10 +76,15 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
     if (word == "--home") {
       words.home = *value;
     } else if (word == "--ready-fd") {
-      const auto [end, error] =
-          std::from_chars(value->data(), value->data() + value->size(), words.ready_fd);
-      if (error != std::errc{} || words.ready_fd < 0) {
+      const char* const last = value->data() + value->size();
+      const auto [end, error] = std::from_chars(value->data(), last, words.ready_fd);
+      if (error != std::errc{} || end != last || words.ready_fd < 0) {
         return fail(Error::Code::BadRequest, "--ready-fd needs the number of a descriptor");
+      }
+      // Nobody would be told, and who started us waits for that.
+      if (fcntl(words.ready_fd, F_GETFD) < 0) {
+        return fail(Error::Code::BadRequest,
+                    fmt::format("--ready-fd {}: no such descriptor is open", words.ready_fd));
       }
     } else if (auto read = read_beanstalk_word(words.beanstalk, word, *value); !read) {
       return fail(read.error());

@@ -79,10 +79,11 @@ void read_kind(Loading& loading, const Document& document, const Member& member,
                                   each.key));
       continue;
     }
-    if (!is_good_name(each.key)) {
+    const bool is_blank = each.key.find_first_not_of(' ') == std::string::npos;
+    if (is_blank || !is_good_name(each.key)) {
       loading.mistake(where,
-                      fmt::format("`{}` cannot be a name: 1 to 200 bytes, not beginning with "
-                                  "`-`, without `..` or control characters",
+                      fmt::format("`{}` cannot be a name: 1 to 200 bytes, not blank, not beginning "
+                                  "with `-`, without `..` or control characters",
                                   each.key));
       continue;
     }
@@ -203,7 +204,12 @@ std::expected<Runbook, Mistakes> load(std::span<const File> given,
   }
   for (const Document& document : documents) read_document(loading, document);
   // What is missing may stand in the file that could not be read.
-  if (loading.whole) check_references(loading);
+  if (loading.whole) {
+    check_references(loading);
+  } else if (!loading.references.empty()) {
+    loading.mistakes.front().message +=
+        "; until it can be read, nobody looks whether what the others refer to is there";
+  }
   check_reachable(loading);
   check_dead_letters(loading);
   check_names(loading);

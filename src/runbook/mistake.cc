@@ -59,7 +59,12 @@ std::string nearest(std::string_view name, std::span<const std::string> valid) {
   return best;
 }
 
-std::string hint(std::string_view name, std::span<const std::string> valid) {
+std::string hint(std::string_view name, std::span<const std::string> names) {
+  // Something may be there twice, which is another mistake.
+  std::vector<std::string> valid;
+  for (const std::string& each : names) {
+    if (std::ranges::find(valid, each) == valid.end()) valid.push_back(each);
+  }
   if (valid.empty()) return "";
   if (const std::string best = nearest(name, valid); !best.empty()) {
     return fmt::format("; did you mean `{}`?", best);

@@ -32,8 +32,8 @@ std::string to_text(const Mistake& mistake);
 // The name that was probably meant: the one that takes the fewest changes, if they are few.
 std::string nearest(std::string_view name, std::span<const std::string> valid);
 
-// "; did you mean `queue`?", or "; expected one of a, b and c", for the end of a message. Nothing
-// if there is nothing to offer.
+// "; did you mean `queue`?", or "; expected one of a, b and c", for the end of a message; each name
+// once. Nothing if there is nothing to offer.
 std::string hint(std::string_view name, std::span<const std::string> valid);
 
 }  // namespace reeve::runbook

@@ -35,7 +35,19 @@ std::optional<definition::Response> response_of(std::string_view text) {
   return std::nullopt;
 }
 
-constexpr std::string_view responses = "nudge, nudge:N, restart, restart:N, escalate, done or fail";
+// "nudge, … or fail, not `nuge:2`; did you mean `nudge:2`?"
+std::string no_response(std::string_view text) {
+  const std::vector<std::string> words = {"nudge", "restart", "escalate", "done", "fail"};
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  std::string meant = nearest(text.substr(0, colon), words);
+  const bool has_times = meant == "nudge" || meant == "restart";
+  if (has_times && counted(text)) meant += text.substr(colon);
+  // What is right but for how often is no slip of the fingers.
+  if (meant == text.substr(0, colon)) meant.clear();
+  return fmt::format("nudge, nudge:N, restart, restart:N, escalate, done or fail, not `{}`{}",
+                     text,
+                     meant.empty() ? "" : fmt::format("; did you mean `{}`?", meant));
+}
 
 void read_response(Section& section, std::string_view key, definition::Response& response) {
   const auto text = section.text({key});
@@ -44,7 +56,7 @@ void read_response(Section& section, std::string_view key, definition::Response&
   if (parsed) {
     response = *parsed;
   } else {
-    section.expected(*section.find({key}), key, fmt::format("{}, not `{}`", responses, *text));
+    section.expected(*section.find({key}), key, no_response(*text));
   }
 }
 
@@ -92,7 +104,7 @@ void read_agent(Section& section, const std::string& name) {
     if (const auto response = response_of(text->text)) {
       agent.on_idle.push_back(*response);
     } else {
-      section.expected(*text, "on_idle", fmt::format("{}, not `{}`", responses, text->text));
+      section.expected(*text, "on_idle", no_response(text->text));
     }
   }
   read_response(section, "on_exit", agent.on_exit);

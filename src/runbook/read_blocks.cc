@@ -106,7 +106,13 @@ void read_lock(Section& section, const std::string& name) {
     if (word->text == "escalate") {
       config.escalate_stale = true;
     } else if (word->text != "release") {
-      section.expected(*word, "on_stale", fmt::format("release | escalate, not `{}`", word->text));
+      const std::vector<std::string> words = {"release", "escalate"};
+      const std::string meant = nearest(word->text, words);
+      section.expected(*word,
+                       "on_stale",
+                       fmt::format("release | escalate, not `{}`{}",
+                                   word->text,
+                                   meant.empty() ? "" : "; did you mean `" + meant + "`?"));
     }
   }
   section.loading().runbook.set.locks.set(name, config);

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 namespace reeve::tools {
 namespace {
@@ -27,6 +28,37 @@ std::string quoted(const std::string& value) {
   std::string text = "'";
   for (const char letter : value) text += letter == '\'' ? "'\\''" : std::string(1, letter);
   return text + "'";
+}
+
+std::string text_of(const definition::OnFail& on_fail) {
+  return match(
+      on_fail,
+      [](const definition::AskSomebody&) { return std::string("escalate"); },
+      [](const definition::Fail&) { return std::string("fail"); },
+      [](const definition::GoTo& to) { return "phase " + to.phase; });
+}
+
+// As they are written in a runbook, in the order of the enumerations.
+constexpr std::array<std::string_view, 4> merge_kinds{"fast-forward", "rebase", "squash", "merge"};
+constexpr std::array<std::string_view, 3> joins{"all", "any", "first_failure"};
+constexpr std::array<std::string_view, 3> unknowns{"ask", "retry", "fail"};
+constexpr std::array<std::string_view, 3> timeouts{"escalate", "block", "fail"};
+
+template <class Enum, std::size_t size>
+std::string word_of(const std::array<std::string_view, size>& words, Enum value) {
+  return std::string(words.at(static_cast<std::size_t>(value)));
+}
+
+// How often a guard is looked at, and for how long.
+std::string checked(const definition::Guard& guard) {
+  const definition::Poll poll = guard.retry.value_or(definition::Poll{});
+  std::string text = fmt::format("again every {}", format_duration(poll.interval));
+  if (guard.retry) text += fmt::format(", {} times", poll.max);
+  if (guard.timeout) {
+    text += fmt::format(
+        "; timeout {}: {}", format_duration(*guard.timeout), word_of(timeouts, guard.on_timeout));
+  }
+  return text;
 }
 
 // Tells what a runbook's texts say for given values.
@@ -94,8 +126,9 @@ class Teller {
           },
           [&](const definition::RunMerge& merge) {
             lines.push_back({"attempt",
-                             fmt::format("{}: merge {} into {}",
+                             fmt::format("{}: {} {} into {}",
                                          approach.name,
+                                         word_of(merge_kinds, merge.kind),
                                          fill(merge.branch.empty() ? "{branch}" : merge.branch),
                                          fill(merge.into))});
           },
@@ -103,8 +136,19 @@ class Teller {
             lines.push_back({"attempt", approach.name + ": agent " + run.agent});
             agent(lines, run.agent);
           });
+      if (approach.timeout) lines.push_back({"timeout", format_duration(*approach.timeout)});
       if (!approach.rollback.empty()) lines.push_back({"rollback", shell(approach.rollback)});
     }
+    lines.push_back({"on_exhaust", text_of(strategy->on_exhaust)});
+  }
+
+  // What a run would start in its turn: its phases, by name.
+  void child(std::vector<DryRun::Line>& lines, const std::string& name) const {
+    const definition::Pipeline* pipeline = runbook_.set.pipelines.find(name);
+    if (!pipeline) return;
+    std::vector<std::string> phases;
+    for (const Phase& phase : pipeline->phases) phases.push_back(phase.name);
+    lines.push_back({"child", fmt::format("{}: {}", name, fmt::join(phases, ", "))});
   }
 
   void guards(std::vector<DryRun::Line>& lines,
@@ -112,7 +156,9 @@ class Teller {
               const std::vector<std::string>& names) const {
     for (const std::string& name : names) {
       const definition::Guard* guard = runbook_.set.guards.find(name);
-      if (guard) lines.push_back({what, name + ": " + shell(guard->condition)});
+      if (!guard) continue;
+      lines.push_back({what, name + ": " + shell(guard->condition)});
+      lines.push_back({"checked", checked(*guard)});
     }
   }
 
@@ -120,14 +166,6 @@ class Teller {
   const runbook::Runbook& runbook_;
   Variables known_;
 };
-
-std::string text_of(const definition::OnFail& on_fail) {
-  return match(
-      on_fail,
-      [](const definition::AskSomebody&) { return std::string("escalate"); },
-      [](const definition::Fail&) { return std::string("fail"); },
-      [](const definition::GoTo& to) { return "phase " + to.phase; });
-}
 
 void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line>& lines) {
   match(
@@ -142,15 +180,20 @@ void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line
         for (const auto& [key, value] : run.inputs) {
           lines.push_back({"input", key + "=" + tell.fill(value)});
         }
+        tell.child(lines, run.pipeline);
       },
       [&](const definition::RunParallel& run) {
         lines.push_back({"parallel", fmt::format("{}", fmt::join(run.pipelines, ", "))});
+        for (const std::string& name : run.pipelines) tell.child(lines, name);
+        lines.push_back({"join", word_of(joins, run.join)});
       },
       [&](const definition::RunForEach& run) {
         lines.push_back(
             {"for_each",
              fmt::format(
                  "{}: pipeline {}, {} at a time", tell.fill(run.values), run.pipeline, run.max)});
+        tell.child(lines, run.pipeline);
+        lines.push_back({"join", word_of(joins, run.join)});
       });
 }
 
@@ -174,6 +217,7 @@ DryRun::Step step_of(Teller tell, const definition::Pipeline& pipeline, const Ph
          fmt::format("{} times, after {}", phase.retry.max, format_duration(phase.retry.delay))});
   }
   lines.push_back({"on_fail", text_of(phase.on_fail.value_or(pipeline.on_fail))});
+  lines.push_back({"on_unknown", word_of(unknowns, phase.on_unknown)});
   const bool last = &phase == &pipeline.phases.back();
   std::string next = phase.next;
   if (next.empty()) next = phase.ends || last ? "done" : (&phase + 1)->name;

@@ -12,7 +12,12 @@ std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace&
                                                              Shell shell) {
   if (paths.empty()) paths = runbook::discover(place.files());
   auto files = runbook::read_files(paths);
-  if (!files) return std::unexpected(files.error());
+  if (!files) {
+    if (files.error().size() < paths.size()) {
+      files.error().front().message += "; until it can be, the other files are not looked at";
+    }
+    return std::unexpected(files.error());
+  }
   for (runbook::File& file : *files) {
     const std::string below = place.files() + "/";
     if (file.name.starts_with(below)) file.name.erase(0, below.size());

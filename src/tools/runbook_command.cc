@@ -29,7 +29,7 @@ constexpr std::string_view help =
        reeve runbook list [--json]            what the project's runbooks define
        reeve runbook show NAME [--json]       one of them as it is written; NAME or KIND.NAME
        reeve runbook test FILE... [--json]    play scenarios, run nothing
-       reeve runbook example [NAME]           a runbook to begin with
+       reeve runbook example [NAME] [--json]  a runbook to begin with
 
 Without FILE: .reeve/runbooks/*.toml of the project.
 Exit: 0 ok, 1 there are mistakes, 2 usage, 3 there is nothing of that name.
@@ -43,6 +43,7 @@ examples:
 struct Voice {
   std::string command;
   Shape shape = Shape::Text;
+  bool quiet = false;  // of a list, the bare names
   const Sink& out;
   const Sink& err;
 
@@ -83,6 +84,10 @@ struct Voice {
                       fmt::format(R"({{"mistakes":{}}})", mistakes_json(mistakes)));
   }
 };
+
+std::string full_name(const runbook::Name& name) {
+  return name.name.empty() ? name.kind : name.kind + "." + name.name;
+}
 
 std::string usage_of(const OpenRunbooks& opened, const runbook::Name& name) {
   if (name.kind != "command") return "";
@@ -130,8 +135,13 @@ int list(const RunbookPlace& place, const Voice& voice) {
   }
   for (const auto& [name, where] : opened->runbook.defined) {
     if (voice.shape == Shape::Text) {
-      voice.out(fmt::format(
-          "{:<10} {:<{}}  {}:{}", name.kind, label(name), width, where.file, where.place.line));
+      voice.out(voice.quiet ? full_name(name)
+                            : fmt::format("{:<10} {:<{}}  {}:{}",
+                                          name.kind,
+                                          label(name),
+                                          width,
+                                          where.file,
+                                          where.place.line));
       continue;
     }
     rows +=
@@ -181,7 +191,7 @@ int show(const RunbookPlace& place, const std::string& asked, const Voice& voice
   std::string data;
   bool found = false;
   for (const auto& [name, where] : opened->runbook.defined) {
-    const std::string full = name.name.empty() ? name.kind : name.kind + "." + name.name;
+    const std::string full = full_name(name);
     names.push_back(full);
     if (asked != name.name && asked != full) continue;
     const std::string text = written(*opened, name, where);
@@ -279,10 +289,17 @@ int test(const RunbookPlace& place, const std::vector<std::string>& paths, const
 }
 
 int example(const std::string& asked, const Voice& voice) {
+  std::string rows;
   std::vector<std::string> names;
   for (const RunbookExample& each : runbook_examples()) {
     names.emplace_back(each.name);
-    if (asked.empty()) voice.out(fmt::format("{:<10} {}", each.name, each.about));
+    if (asked.empty() && voice.shape == Shape::Text) {
+      voice.out(voice.quiet ? names.back() : fmt::format("{:<10} {}", each.name, each.about));
+    }
+    rows += fmt::format(R"({}{{"name":{},"about":{}}})",
+                        rows.empty() ? "" : ",",
+                        json(each.name),
+                        json(each.about));
     if (each.name != asked) continue;
     std::string_view text = each.text;
     if (voice.shape == Shape::Json) {
@@ -292,7 +309,11 @@ int example(const std::string& asked, const Voice& voice) {
     voice.out(text);
     return exit_ok;
   }
-  if (asked.empty()) return exit_ok;
+  if (asked.empty()) {
+    return voice.shape == Shape::Text
+               ? exit_ok
+               : voice.succeeded(fmt::format(R"({{"examples":[{}]}})", rows));
+  }
   return voice.failed(
       exit_not_found,
       "NOT_FOUND",
@@ -309,7 +330,7 @@ int runbook_command(std::span<const std::string_view> words,
     err(help);
     return exit_usage;
   }
-  Voice voice{fmt::format("runbook {}", words[0]), Shape::Text, out, err};
+  Voice voice{fmt::format("runbook {}", words[0]), Shape::Text, false, out, err};
   std::vector<std::string> rest;
   for (const std::string_view word : words) {
     if (word != "--help" && word != "-h") continue;
@@ -318,9 +339,10 @@ int runbook_command(std::span<const std::string_view> words,
   }
   for (const std::string_view word : words.subspan(1)) {
     if (word == "--json") voice.shape = Shape::Json;
+    if (word == "--quiet") voice.quiet = true;
   }
   for (const std::string_view word : words.subspan(1)) {
-    if (word == "--json") continue;
+    if (word == "--json" || word == "--quiet") continue;
     if (word.starts_with('-') && word != "-") {
       return voice.failed(exit_usage, "USAGE", fmt::format("unknown option {}", word));
     }
@@ -348,7 +370,7 @@ int dry_run_command(std::span<const std::string_view> words,
                     const RunbookPlace& place,
                     const Sink& out,
                     const Sink& err) {
-  Voice voice{"run", Shape::Text, out, err};
+  Voice voice{"run", Shape::Text, false, out, err};
   std::vector<std::string_view> rest;
   bool options = true;
   for (const std::string_view word : words) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -109,7 +110,7 @@ TEST_F(RunbookCommand, CheckTellsEveryMistakeAndFails) {
       json.out,
       R"({"success":false,"command":"runbook check","error":{"code":"RUNBOOK_WRONG","message":"one mistake","details":{"mistakes":[{"file":")" +
           (root_ / "none.toml").string() +
-          R"(","line":1,"column":1,"message":"cannot be read: No such file or directory"}]}}})"
+          R"(","line":1,"column":1,"message":"cannot be read: No such file or directory; until it can be, the other files are not looked at"}]}}})"
           "\n");
 }
 
@@ -140,6 +141,24 @@ TEST_F(RunbookCommand, EveryExampleIsARightRunbook) {
             "reeve runbook example: there is no example `pipelin`; did you mean `pipeline`?\n");
 }
 
+TEST_F(RunbookCommand, TheExamplesAreListedForPeopleProgramsAndScripts) {
+  EXPECT_TRUE(say({"example"}).out.starts_with("pipeline   two phases"));
+  const Said json = say({"example", "--json"});
+  EXPECT_TRUE(json.out.starts_with(
+      R"({"success":true,"command":"runbook example","data":{"examples":[{"name":"pipeline","about":"two)"))
+      << json.out;
+  EXPECT_EQ(std::ranges::count(json.out, '\n'), 1);
+  EXPECT_TRUE(say({"example", "--quiet"}).out.starts_with("pipeline\nqueue\n"));
+}
+
+TEST_F(RunbookCommand, AFileThatCannotBeReadIsWhyTheOthersAreNotLookedAt) {
+  write("a.toml", "[queue.q]\nmax_atempts = 1\n");
+  std::filesystem::create_directory(root_ / ".reeve/runbooks/b.toml");
+  EXPECT_NE(say({"check"}).out.find("; until it can be, the other files are not looked at"),
+            std::string::npos)
+      << say({"check"}).out;
+}
+
 TEST_F(RunbookCommand, MisuseIsAnsweredWithTheUsage) {
   EXPECT_EQ(say({}).code, 2);
   EXPECT_EQ(say({"chekc"}).err, "reeve runbook: unknown command chekc; did you mean `check`?\n");
@@ -157,21 +176,97 @@ TEST_F(RunbookCommand, ADryRunShowsEveryTextWithItsValues) {
             "  {tag}       v1.2\n"
             "phase build\n"
             "  pre         clean: test -z 'it'\\''s $(new)'\n"
+            "  checked     again every 10s\n"
             "  run         make V=1.2\n"
             "              echo 'it'\\''s $(new)' <id>\n"
             "  retry       1 times, after 5s\n"
             "  on_fail     escalate\n"
+            "  on_unknown  ask\n"
             "  next        publish\n"
             "phase publish\n"
             "  lock        registry\n"
             "  run         git push origin v1.2\n"
             "  on_fail     escalate\n"
+            "  on_unknown  ask\n"
             "  next        done\n");
   const Said json = dry({"release", "1.2", "--json", "--dry-run"});
   EXPECT_EQ(json.code, 0);
   EXPECT_TRUE(json.out.starts_with(
       R"({"success":true,"command":"run","data":{"summary":"release would start pipeline release","values":{"version":"1.2","note":"","tag":"v1.2"},"lines":[],"phases":[{"name":"build","lines":[{"what":"pre",)"))
       << json.out;
+}
+
+TEST_F(RunbookCommand, ADryRunTellsHowLongHowOftenAndWhatItWouldStart) {
+  write("all.toml", R"([command.all]
+run = { pipeline = "all" }
+[pipeline.all]
+workspace = { git = true, branch = "work" }
+[[pipeline.all.phase]]
+name = "checks"
+parallel = ["lint", "unit"]
+join = "first_failure"
+[[pipeline.all.phase]]
+name = "build"
+run = "make"
+post = ["green"]
+timeout = "10m"
+retry = { max = 2, delay = "30s" }
+on_unknown = "retry"
+[[pipeline.all.phase]]
+name = "merge"
+strategy = "land"
+[guard.green]
+condition = "ci"
+retry = { max = 3, interval = "5s" }
+timeout = "1h"
+on_timeout = "fail"
+[strategy.land]
+on_exhaust = "fail"
+[[strategy.land.attempt]]
+name = "replay"
+merge = "rebase"
+into = "main"
+timeout = "2m"
+[pipeline.lint]
+[[pipeline.lint.phase]]
+name = "style"
+run = "true"
+[[pipeline.lint.phase]]
+name = "types"
+run = "true"
+[pipeline.unit]
+[[pipeline.unit.phase]]
+name = "test"
+run = "true"
+)");
+  EXPECT_EQ(dry({"all"}).out,
+            "all would start pipeline all\n"
+            "  workspace   git worktree, branch work\n"
+            "phase checks\n"
+            "  parallel    lint, unit\n"
+            "  child       lint: style, types\n"
+            "  child       unit: test\n"
+            "  join        first_failure\n"
+            "  on_fail     escalate\n"
+            "  on_unknown  ask\n"
+            "  next        build\n"
+            "phase build\n"
+            "  run         make\n"
+            "  timeout     10m\n"
+            "  post        green: ci\n"
+            "  checked     again every 5s, 3 times; timeout 1h: fail\n"
+            "  retry       2 times, after 30s\n"
+            "  on_fail     escalate\n"
+            "  on_unknown  retry\n"
+            "  next        merge\n"
+            "phase merge\n"
+            "  strategy    land\n"
+            "  attempt     replay: rebase work into main\n"
+            "  timeout     2m\n"
+            "  on_exhaust  fail\n"
+            "  on_fail     escalate\n"
+            "  on_unknown  ask\n"
+            "  next        done\n");
 }
 
 TEST_F(RunbookCommand, ADryRunOfOtherKinds) {

@@ -280,16 +280,18 @@ class Completer {
 
 int completion_command(Context& context, const Parsed& parsed) {
   const std::string& shell = parsed.words[0];
-  if (shell == "bash") {
-    context.output.out(bash_script);
-  } else if (shell == "zsh") {
-    context.output.out(zsh_script);
-  } else if (shell == "fish") {
-    context.output.out(fish_script);
-  } else {
+  std::string_view script;
+  if (shell == "bash") script = bash_script;
+  if (shell == "zsh") script = zsh_script;
+  if (shell == "fish") script = fish_script;
+  if (script.empty()) {
     return context.misuse(
         fmt::format("completion knows bash, zsh and fish, not \"{}\"", printable(shell)));
   }
+  if (context.json()) {
+    return context.output.succeed(json_of({{"shell", shell}, {"script", script}}));
+  }
+  context.output.out(script);
   return context.output.done();
 }
 

@@ -14,7 +14,10 @@ namespace {
 std::string line_of(const Output& output, const Json& cron) {
   std::string line = fmt::format("{} {}", printable(cron["name"].text()), cron["state"].text());
   const std::string outcome = cron["outcome"].text();
-  if (outcome == "fired") line += fmt::format(", started {}", cron["run"].text());
+  if (outcome == "fired") {
+    const std::string& run = cron["run"].text();
+    line += fmt::format(", started {}", run.starts_with("pipe-") ? run : "its program");
+  }
   if (outcome == "skipped") line += ", skipped: the run before has not ended";
   if (outcome == "buffered") line += ", waits for the end of the run before";
   if (cron.has("next")) line += fmt::format(", next {}", output.moment(cron["next"]));
@@ -30,34 +33,42 @@ int told(Context& context, const Answer& answer) {
   return context.output.done();
 }
 
+// The run by its id, if it is one; a program has none that any command takes.
+std::string runs_of(const Json& cron) {
+  const auto& running = cron["running"].items();
+  if (running.empty()) return "-";
+  const std::string& first = running.front().text();
+  const std::string what = first.starts_with("pipe-") ? first : "a program";
+  return running.size() == 1 ? what : fmt::format("{} (+{})", what, running.size() - 1);
+}
+
 int list(Context& context, const Parsed&) {
   const Answer answer = list_all(context.client(), "cron.list", "crons", Json::object());
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  Table table({{"CRON", Table::Align::Left, true},
-               {"STATE"},
-               {"SCHEDULE"},
-               {"NEXT"},
-               {"LAST"},
-               {"RUNS", Table::Align::Left, true}});
   std::vector<std::string> names;
+  for (const Json& cron : (*answer)["crons"].items()) names.push_back(cron["name"].text());
+  const auto defined = defined_besides(context, "cron", names);
+  std::vector<Table::Column> columns{{"CRON", Table::Align::Left, true},
+                                     {"STATE"},
+                                     {"SCHEDULE"},
+                                     {"NEXT"},
+                                     {"LAST"},
+                                     {"RUNS", Table::Align::Left, true}};
+  if (!defined.empty()) columns.push_back({"WHERE", Table::Align::Left, true});
+  Table table(std::move(columns));
   for (const Json& cron : (*answer)["crons"].items()) {
     const std::string state = cron["state"].text();
-    names.push_back(cron["name"].text());
-    const auto& running = cron["running"].items();
     table.add({printable(cron["name"].text()),
                {state, state == "enabled" ? Style::Good : Style::Dim},
                cron["schedule"].text(),
                context.output.moment(cron["next"]),
                context.output.moment(cron["last"]),
-               running.empty() ? "-" : running.front().text()});
+               runs_of(cron)});
   }
-  std::vector<std::pair<std::string, std::string>> defined;
-  if (const auto place = context.place()) defined = context.runbooks->names("cron", *place);
   for (const auto& entry : defined) {
-    if (std::ranges::find(names, entry.first) != names.end()) continue;
     names.push_back(entry.first);
-    table.add({printable(entry.first), {"defined", Style::Dim}, "", "", "", entry.second});
+    table.add({printable(entry.first), {"defined", Style::Dim}, "-", "-", "-", "-", entry.second});
   }
   if (context.quiet()) {
     for (const std::string& name : names) context.output.line(name);

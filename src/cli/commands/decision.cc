@@ -44,7 +44,7 @@ int list(Context& context, const Parsed& parsed) {
 void tell_context(Output& output, std::string_view text) {
   while (!text.empty()) {
     const std::size_t newline = std::min(text.find('\n'), text.size());
-    output.line("  " + output.styled(Style::Dim, printable(text.substr(0, newline))));
+    output.sentence("  " + printable(text.substr(0, newline)), 2, Style::Dim);
     text.remove_prefix(std::min(text.size(), newline + 1));
   }
 }
@@ -59,24 +59,24 @@ int show(Context& context, const Parsed& parsed) {
   Output& output = context.output;
   const Json& decision = *answer;
   const std::string id = decision["id"].text();
-  output.line(fmt::format(
+  output.sentence(fmt::format(
       "{} {}{} since {}",
       output.styled(Style::Bold, id),
       decision["state"].text(),
       decision.has("subject") ? fmt::format(", of {}", printable(decision["subject"].text())) : "",
       output.moment(decision["opened_at"])));
-  output.line(printable(decision["question"].text()));
+  output.sentence(printable(decision["question"].text()), 0);
   tell_context(output, decision["context"].text());
   if (decision.has("deadline")) {
-    output.line(fmt::format("{} {} is the answer",
-                            output.moment(decision["deadline"]),
-                            printable(decision["default"].text())));
+    output.sentence(fmt::format("{} {} is the answer",
+                                output.moment(decision["deadline"]),
+                                printable(decision["default"].text())));
   }
   if (decision["state"].text() == "open") {
     output.line("");
     std::size_t number = 0;
     for (const Json& choice : decision["choices"].items()) {
-      output.line(fmt::format("  {}. {}", ++number, printable(choice.text())));
+      output.sentence(fmt::format("  {}. {}", ++number, printable(choice.text())), 5);
     }
     output.line(number == 0 ? fmt::format("answer: reeve decision resolve {} -m TEXT", id)
                             : fmt::format("answer: reeve decision resolve {} --choice {}",
@@ -85,13 +85,13 @@ int show(Context& context, const Parsed& parsed) {
   } else if (decision.has("answer")) {
     const Json& said = decision["answer"];
     const Json& words = said.has("note") ? said["note"] : said["text"];
-    output.line(fmt::format("answered {}{}: {}{}",
-                            output.moment(said["at"]),
-                            said.has("by") ? " by " + printable(said["by"].text()) : "",
-                            printable(said["choice"].text()),
-                            words.text().empty() || words == said["choice"]
-                                ? ""
-                                : fmt::format(" ({})", printable(words.text()))));
+    output.sentence(fmt::format("answered {}{}: {}{}",
+                                output.moment(said["at"]),
+                                said.has("by") ? " by " + printable(said["by"].text()) : "",
+                                printable(said["choice"].text()),
+                                words.text().empty() || words == said["choice"]
+                                    ? ""
+                                    : fmt::format(" ({})", printable(words.text()))));
   }
   return output.done();
 }
@@ -137,7 +137,7 @@ constexpr std::array<Option, 2> resolve_options{
       .letter = 'm',
       .takes = Takes::Text,
       .value = "TEXT",
-      .help = "handed on with it: a note to an option, the answer itself where any text will do"}}};
+      .help = "handed on with it; the answer itself where any text will do"}}};
 constexpr std::array<Example, 1> list_examples{
     {{"reeve decision list", "what waits for you, the oldest first"}}};
 constexpr std::array<Example, 1> show_examples{

@@ -83,7 +83,7 @@ constexpr std::array<Argument, 2> run_arguments{
      {.name = "ARGS", .count = Count::Any, .completes = Completes::File}}};
 constexpr std::array<Option, 5> run_options{
     {{.name = "wait", .help = "until it is over; exit 1 if it failed, 4 if it was cancelled"},
-     {.name = "follow", .help = "the same, and tell what happens"},
+     {.name = "follow", .help = "the same, and tell what happens and what is said"},
      {.name = "timeout",
       .takes = Takes::Duration,
       .value = "D",

@@ -60,9 +60,13 @@ std::string no_such_command(const Found& found, std::span<const std::string_view
 // What bare `reeve` shows.
 int overview(Context& context);
 
-// Texts of --help: of everything, of a group, of a command.
-std::string help_of_all(const Output& output, std::string_view version);
+// Texts of --help: of a group, of a command.
 std::string help_of_group(const Output& output, const Group& group);
 std::string help_of_command(const Output& output, const Command& command);
+
+// Prints it, as text or with --json as data: of the command, else of the group, else of everything.
+// The exit code.
+int tell_help(Context& context, const Group* group, const Command* command);
+int tell_version(Context& context);
 
 }  // namespace reeve::cli

@@ -74,8 +74,6 @@ std::string example_text(const Output& output, const Example& example) {
   return fmt::format("  {}\n      {}\n", example.line, output.styled(Style::Dim, example.says));
 }
 
-}  // namespace
-
 std::string help_of_all(const Output& output, std::string_view version) {
   std::string text = fmt::format(
       "{} {}, a durable local coordinator\n\nusage: reeve COMMAND [ARGUMENT…] [OPTION…]\n",
@@ -103,9 +101,50 @@ std::string help_of_all(const Output& output, std::string_view version) {
   text += options_text(global_options);
   text +=
       "\nExit: 0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 not allowed,\n"
-      "6 not obtained, 7 no daemon, 124 timed out, 125 lease lost, 130 interrupted.\n";
+      "6 not obtained, 7 no daemon, 124 --timeout of run, wait and ask, 125 lease lost,\n"
+      "130 interrupted.\n";
   return text;
 }
+
+// ── The same as data ──
+
+Json option_json(const Option& option) {
+  Json json = json_of({{"name", option.name}, {"help", option.help}});
+  if (option.letter != 0) json.set("letter", std::string(1, option.letter));
+  if (option.takes != Takes::Nothing) json.set("value", option.value);
+  if (option.takes == Takes::MaybeDuration) json.set("value_is_optional", true);
+  if (!option.choices.empty()) json.set("choices", option.choices);
+  if (option.required) json.set("required", true);
+  return json;
+}
+
+Json options_json(std::span<const Option> options) {
+  Json list = Json::array();
+  for (const Option& option : options) list.push(option_json(option));
+  return list;
+}
+
+Json command_json(const Command& command) {
+  Json json = json_of({{"name", command.name},
+                       {"summary", command.summary},
+                       {"usage", usage_line(command)},
+                       {"details", command.details}});
+  json.set("options", options_json(command.options));
+  Json examples = Json::array();
+  for (const Example& example : command.examples) {
+    examples.push(json_of({{"line", example.line}, {"says", example.says}}));
+  }
+  json.set("examples", std::move(examples));
+  return json;
+}
+
+void add_commands(Json& list, const Group& group) {
+  for (const Command& command : group.commands) {
+    if (!command.hidden) list.push(command_json(command));
+  }
+}
+
+}  // namespace
 
 std::string help_of_group(const Output& output, const Group& group) {
   std::string text =
@@ -142,19 +181,45 @@ std::string help_of_command(const Output& output, const Command& command) {
   return text;
 }
 
+int tell_help(Context& context, const Group* group, const Command* command) {
+  Output& output = context.output;
+  if (!context.json()) {
+    output.out(command != nullptr ? help_of_command(output, *command)
+               : group != nullptr ? help_of_group(output, *group)
+                                  : help_of_all(output, context.version()));
+    return output.done();
+  }
+  output.command = "help";
+  if (command != nullptr) return output.succeed(command_json(*command));
+  Json data = Json::object();
+  Json commands = Json::array();
+  if (group != nullptr) {
+    data.set("group", group->word).set("summary", group->summary);
+    add_commands(commands, *group);
+  } else {
+    data.set("version", context.version()).set("options", options_json(global_options));
+    for (const Group& each : all_groups()) add_commands(commands, each);
+  }
+  data.set("commands", std::move(commands));
+  return output.succeed(data);
+}
+
+int tell_version(Context& context) {
+  if (!context.json()) {
+    context.output.line(fmt::format("reeve {}", context.version()));
+    return context.output.done();
+  }
+  context.output.command = "version";
+  return context.output.succeed(json_of({{"version", context.version()}}));
+}
+
 int help_command(Context& context, const Parsed& parsed) {
   std::vector<std::string_view> words(parsed.words.begin(), parsed.words.end());
   const Found found = find_command(all_groups(), words);
-  if (words.empty()) {
-    context.output.out(help_of_all(context.output, context.version()));
-  } else if (found.command != nullptr) {
-    context.output.out(help_of_command(context.output, *found.command));
-  } else if (found.group != nullptr && words.size() == 1) {
-    context.output.out(help_of_group(context.output, *found.group));
-  } else {
-    return context.misuse(no_such_command(found, words));
-  }
-  return context.output.done();
+  const bool is_known =
+      words.empty() || found.command != nullptr || (found.group != nullptr && words.size() == 1);
+  if (!is_known) return context.misuse(no_such_command(found, words));
+  return tell_help(context, found.group, found.command);
 }
 
 // roff, for packaging/reeve.1.
@@ -218,7 +283,8 @@ int man_command(Context& context, const Parsed&) {
   output.line(
       ".SH EXIT STATUS\n0 ok, 1 failed, 2 usage, 3 not found, 4 cancelled, 5 needs permission, 6 "
       "not "
-      "obtained, 7 daemon unavailable, 124 timed out, 125 the lease was lost, 126 and 127 as in a "
+      "obtained, 7 daemon unavailable, 124 --timeout of run, wait and ask, 125 the lease was lost, "
+      "126 and 127 as in a "
       "shell, 130 interrupted.");
   output.line(
       ".SH ENVIRONMENT\n.TP\n.B REEVE_HOME\nwhere the state is\n.TP\n.B REEVE_PROJECT\nthe "

@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/runs.h"
+#include "cli/commands/said.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
-#include <map>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -25,7 +25,6 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::int64_t look_every = 200;
 constexpr std::size_t piece = std::size_t{64} << 10U;
 
 struct LogFile {
@@ -55,31 +54,21 @@ std::optional<LogFile> parse_name(const std::string& folder, std::string_view na
   return file;
 }
 
-struct Wanted {
-  std::optional<std::string> phase;
-  std::optional<std::int64_t> attempt;
-  bool guards = false;
+// "merge#2" is the second attempt of phase merge. A label without a number has no attempt.
+std::string_view phase_of(std::string_view label) { return label.substr(0, label.find('#')); }
 
-  bool fits(const LogFile& file) const {
-    const std::string_view label = file.label;
-    if (label.starts_with("guard ")) return guards;
-    const std::size_t hash = label.find('#');
-    if (phase && label.substr(0, hash) != *phase) return false;
-    if (!attempt) return true;
-    if (hash == std::string_view::npos) return false;
-    std::int64_t number = 0;
-    std::from_chars(label.data() + hash + 1, label.data() + label.size(), number);
-    return number == *attempt;
-  }
-};
+std::optional<std::int64_t> attempt_of(std::string_view label) {
+  const std::size_t hash = label.find('#');
+  std::int64_t number = 0;
+  if (hash == std::string_view::npos) return std::nullopt;
+  const auto [end, bad] =
+      std::from_chars(label.data() + hash + 1, label.data() + label.size(), number);
+  return bad == std::errc{} ? std::optional(number) : std::nullopt;
+}
 
-// A folder of logs; `label`: what all of them are called, if not by their names.
-struct Place {
-  std::string folder;
-  std::string label = {};
-};
+bool is_guard(std::string_view label) { return label.starts_with("guard "); }
 
-void add_logs(std::vector<LogFile>& files, const Place& place, const Wanted& wanted) {
+void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
   DIR* const directory = ::opendir(place.folder.c_str());
   if (directory == nullptr) return;
   // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
@@ -87,14 +76,14 @@ void add_logs(std::vector<LogFile>& files, const Place& place, const Wanted& wan
     auto file = parse_name(place.folder, entry->d_name);
     if (!file) continue;
     if (!place.label.empty()) file->label = place.label;
-    if (wanted.fits(*file)) files.push_back(*std::move(file));
+    files.push_back(*std::move(file));
   }
   ::closedir(directory);
 }
 
-std::vector<LogFile> find_logs(const std::vector<Place>& places, const Wanted& wanted) {
+std::vector<LogFile> find_logs(const std::vector<Said::Place>& places) {
   std::vector<LogFile> files;
-  for (const Place& place : places) add_logs(files, place, wanted);
+  for (const Said::Place& place : places) add_logs(files, place);
   std::ranges::sort(files, [](const LogFile& a, const LogFile& b) {
     return std::tie(a.sequence, a.index, a.label) < std::tie(b.sequence, b.index, b.label);
   });
@@ -111,21 +100,6 @@ std::size_t begun_character(std::string_view bytes) {
     return length > back ? back : 0;
   }
   return 0;
-}
-
-// What of a file was told.
-struct Told {
-  std::uint64_t bytes = 0;
-  std::uint64_t file = 0;  // its number: a guard's last check takes the place of the one before
-};
-
-// Whether there is something behind what was told; of a file that is another one, all of it.
-bool has_more(const std::string& path, Told& told) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0) return false;
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
-  return size > told.bytes;
 }
 
 // What is behind `offset`, piece by piece, and no piece ends within a character.
@@ -145,50 +119,9 @@ void read_from(const std::string& path, std::uint64_t& offset, Each each) {
   ::close(file);
 }
 
-class Reader {
- public:
-  Reader(Context& context, Wanted wanted) : context_(context), wanted_(std::move(wanted)) {}
-
-  // All that is new in these; whether there was anything.
-  bool read(const std::vector<Place>& places) {
-    bool any = false;
-    for (const LogFile& file : find_logs(places, wanted_)) {
-      Told& told = told_[file.path];
-      if (!has_more(file.path, told)) continue;
-      read_from(file.path, told.bytes, [&](std::string_view bytes) {
-        any = true;
-        tell(file, bytes);
-      });
-    }
-    return any;
-  }
-
- private:
-  // Whose it is is told on stderr, so that a pipe has what the program said and nothing else.
-  void tell(const LogFile& file, std::string_view bytes) {
-    Output& output = context_.output;
-    if (context_.json()) {
-      output.line(json_of({{"label", file.label}, {"text", bytes}}).write());
-      return;
-    }
-    if (file.path != last_) {
-      output.flush();
-      if (!context_.quiet()) output.err(output.styled_err(Style::Dim, file.label + ":") + "\n");
-      last_ = file.path;
-    }
-    output.out(bytes);
-    if (bytes.size() + 3 >= piece) output.flush();
-  }
-
-  Context& context_;
-  Wanted wanted_;
-  std::map<std::string, Told> told_;
-  std::string last_;
-};
-
 // Where an agent's attempts speak. They are called after their number, or, of a run, after the
 // phase and the agent: `work#1 fixer`, and started anew `work#1 fixer (2)`.
-void add_attempts(std::vector<Place>& places,
+void add_attempts(std::vector<Said::Place>& places,
                   const std::string& logs,
                   const Json& agent,
                   const std::string& phase) {
@@ -203,24 +136,147 @@ void add_attempts(std::vector<Place>& places,
   }
 }
 
-// The folders of an agent or a run as it was shown; of one that is forgotten, the one of its id.
-std::vector<Place> places_of(const std::string& logs, const std::string& id, const Answer& shown) {
-  std::vector<Place> places;
-  if (shown && id.starts_with("work-")) add_attempts(places, logs, *shown, {});
-  if (places.empty()) places.push_back({logs + id});
-  if (!shown) return places;
-  for (const Json& agent : (*shown)["agents"].items()) {
-    add_attempts(
-        places, logs, agent, fmt::format("{}#{}", agent["phase"].text(), agent["attempt"].text()));
-  }
-  return places;
+}  // namespace
+
+bool Wanted::fits(std::string_view label) const {
+  if (is_guard(label)) return guards;
+  if (phase && phase_of(label) != *phase) return false;
+  return !attempt || attempt_of(label) == attempt;
 }
+
+Said::Said(Context& context, const std::string& home, const std::string& id, Wanted wanted)
+    : context_(context),
+      logs_(home + "/logs/"),
+      id_(id),
+      places_({{logs_ + id}}),
+      wanted_(std::move(wanted)) {}
+
+void Said::know(const Json& shown) {
+  std::vector<Place> places;
+  if (id_.starts_with("work-")) add_attempts(places, logs_, shown, {});
+  if (places.empty()) places.push_back({logs_ + id_});
+  for (const Json& agent : shown["agents"].items()) {
+    add_attempts(
+        places, logs_, agent, fmt::format("{}#{}", agent["phase"].text(), agent["attempt"].text()));
+  }
+  places_ = std::move(places);
+}
+
+// Whether there is something behind what was told; of a file that is another one, all of it.
+bool Said::has_more(const std::string& path, Told& told) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
+  return size > told.bytes;
+}
+
+bool Said::read(std::uint64_t before) {
+  bool any = false;
+  for (const LogFile& file : find_logs(places_)) {
+    if (file.sequence >= before || !wanted_.fits(file.label)) continue;
+    Told& told = told_[file.path];
+    if (!has_more(file.path, told)) continue;
+    read_from(file.path, told.bytes, [&](std::string_view bytes) {
+      any = true;
+      tell(file.path, file.label, bytes);
+    });
+  }
+  return any;
+}
+
+// Whose it is is told on stderr, so that a pipe has what the program said and nothing else; but
+// what ended within a line is ended there, so that nothing is run together.
+void Said::tell(const std::string& path, const std::string& label, std::string_view bytes) {
+  Output& output = context_.output;
+  if (context_.json()) {
+    output.line(json_of({{"label", label}, {"text", bytes}}).write());
+    return;
+  }
+  if (path != last_) {
+    interrupt();
+    output.flush();
+    if (!context_.quiet()) output.err(output.styled_err(Style::Dim, label + ":") + "\n");
+    last_ = path;
+  }
+  output.out(bytes);
+  in_line_ = !bytes.ends_with('\n');
+  if (bytes.size() + 3 >= piece) output.flush();
+}
+
+void Said::interrupt() {
+  if (in_line_ && !context_.json()) context_.output.out("\n");
+  in_line_ = false;
+  last_.clear();
+}
+
+std::vector<std::string> Said::labels() const {
+  std::vector<std::string> labels;
+  for (const LogFile& file : find_logs(places_)) {
+    if (std::ranges::find(labels, file.label) == labels.end()) labels.push_back(file.label);
+  }
+  return labels;
+}
+
+namespace {
 
 // While there is no daemon the programs go on, and so does what they say.
 bool is_over(const Answer& answer) {
   if (!answer) return answer.error().code != "UNAVAILABLE";
   const std::string& state = (*answer)["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
+}
+
+template <class Value>
+void add_once(std::vector<Value>& values, Value value) {
+  if (std::ranges::find(values, value) == values.end()) values.push_back(std::move(value));
+}
+
+// A phase that the run does not have, or an attempt that there was none of, is a mistake and not
+// silence. Of who goes on an attempt may be still to come, for who follows.
+std::optional<Failure> refuse(const Wanted& wanted,
+                              const std::string& id,
+                              const Answer& shown,
+                              const std::vector<std::string>& labels,
+                              bool follows) {
+  std::vector<std::string> phases;
+  std::vector<std::int64_t> attempts;
+  if (shown) {
+    for (const Json& phase : (*shown)["phases"].items()) add_once(phases, phase["name"].text());
+    const bool in_it = !wanted.phase || (*shown)["phase"].text() == *wanted.phase;
+    if (in_it && (*shown)["attempt"].number() > 0) add_once(attempts, (*shown)["attempt"].number());
+  }
+  for (const std::string& label : labels) {
+    if (is_guard(label)) continue;
+    const std::string phase(phase_of(label));
+    add_once(phases, phase);
+    if (wanted.phase && phase != *wanted.phase) continue;
+    if (const auto attempt = attempt_of(label)) add_once(attempts, *attempt);
+  }
+  if (wanted.phase && !phases.empty() && std::ranges::find(phases, *wanted.phase) == phases.end()) {
+    const std::vector<std::string_view> names(phases.begin(), phases.end());
+    const std::string_view meant = nearest(*wanted.phase, names);
+    return Failure{"NOT_FOUND",
+                   fmt::format("{} has no phase \"{}\"; {}",
+                               id,
+                               *wanted.phase,
+                               meant.empty() ? fmt::format("it has {}", fmt::join(phases, ", "))
+                                             : fmt::format("did you mean \"{}\"?", meant))};
+  }
+  if (attempts.empty()) attempts.push_back(1);
+  std::ranges::sort(attempts);
+  const bool may_come = follows && !is_over(shown);
+  if (wanted.attempt && !may_come &&
+      std::ranges::find(attempts, *wanted.attempt) == attempts.end()) {
+    return Failure{"NOT_FOUND",
+                   fmt::format("{} has no attempt {}{}; there {} {}",
+                               id,
+                               *wanted.attempt,
+                               wanted.phase ? fmt::format(" of {}", *wanted.phase) : "",
+                               attempts.size() == 1 ? "is" : "are",
+                               fmt::join(attempts, ", "))};
+  }
+  return std::nullopt;
 }
 
 }  // namespace
@@ -235,8 +291,7 @@ int logs_command(Context& context, const Parsed& parsed) {
   const Answer shown = client.ask(method, json_of({{"id", word}}));
   // What the daemon has forgotten may still lie there.
   const std::string id = shown ? (*shown)["id"].text() : word;
-  const std::string logs = home->path + "/logs/";
-  const std::string folder = logs + id;
+  const std::string folder = fmt::format("{}/logs/{}", home->path, id);
   const bool bare = id.find('/') == std::string::npos && id != "." && id != "..";
   if (!shown && (!bare || ::access(folder.c_str(), F_OK) != 0)) return context.fail(shown.error());
 
@@ -244,9 +299,12 @@ int logs_command(Context& context, const Parsed& parsed) {
   if (const auto phase = parsed.text("phase")) wanted.phase = std::string(*phase);
   wanted.attempt = parsed.number("attempt");
   wanted.guards = parsed.has("guards");
-  Reader reader(context, wanted);
-  std::vector<Place> places = places_of(logs, id, shown);
-  const bool any = reader.read(places);
+  Said said(context, home->path, id, wanted);
+  if (shown) said.know(*shown);
+  if (const auto failure = refuse(wanted, id, shown, said.labels(), parsed.has("follow"))) {
+    return context.fail(*failure);
+  }
+  const bool any = said.read();
   if (!parsed.has("follow")) {
     if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", id));
     return context.output.done();
@@ -256,15 +314,15 @@ int logs_command(Context& context, const Parsed& parsed) {
   for (bool over = is_over(shown); !over;) {
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);
     std::array<pollfd, 2> others{signals.readable(), pollfd{.fd = 1, .events = 0, .revents = 0}};
-    client.pump(look_every, others);
+    client.pump(look_for_more, others);
     if (const auto signal = signals.next()) {
       return context.output.done(*signal == SIGINT ? Exit::Interrupted : Exit::Ok);
     }
     if ((others[1].revents & (POLLERR | POLLHUP)) != 0) return context.output.done();
     const Answer now = client.ask(method, json_of({{"id", id}}));
     over = is_over(now);
-    if (now) places = places_of(logs, id, now);
-    reader.read(places);
+    if (now) said.know(*now);
+    said.read();
   }
   return context.output.done();
 }

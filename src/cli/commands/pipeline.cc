@@ -36,7 +36,7 @@ constexpr std::array<Option, 5> list_options{
       .help = "the last so many; default: all"}}};
 constexpr std::array<Option, 4> start_options{
     {{.name = "wait", .help = "until it is over; exit 1 if it failed, 4 if it was cancelled"},
-     {.name = "follow", .help = "the same, and tell what happens"},
+     {.name = "follow", .help = "the same, and tell what happens and what is said"},
      {.name = "timeout",
       .takes = Takes::Duration,
       .value = "D",

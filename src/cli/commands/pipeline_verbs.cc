@@ -128,7 +128,7 @@ void tell(Context& context, const Json& pipeline) {
                           printable(pipeline["name"].text()),
                           output.styled(style_of(state), state)));
   const auto field = [&](std::string_view name, const std::string& text) {
-    if (!text.empty()) output.line(fmt::format("  {:<12}{}", name, text));
+    if (!text.empty()) output.sentence(fmt::format("  {:<12}{}", name, text), 14);
   };
   if (pipeline.has("phase")) {
     field("phase",

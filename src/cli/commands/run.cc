@@ -226,6 +226,7 @@ int runbook_words(Context& context, const Parsed& parsed) {
   std::vector<std::string_view> words{verb};
   words.insert(words.end(), parsed.words.begin(), parsed.words.end());
   if (context.json()) words.emplace_back("--json");
+  if (context.quiet()) words.emplace_back("--quiet");
   const int code = context.runbooks->command(
       words,
       *place,

@@ -1,5 +1,6 @@
 #include "cli/commands/runs.h"
 
+#include "cli/commands/said.h"
 #include "cli/commands/snapshot.h"
 #include "cli/text.h"
 
@@ -124,7 +125,12 @@ std::string event_line(const Output& output, const Json& event) {
 class Watch {
  public:
   Watch(Context& context, const WatchPlan& plan)
-      : context_(context), client_(context.client()), plan_(plan) {}
+      : context_(context), client_(context.client()), plan_(plan) {
+    if (!plan_.tells_changes) return;
+    for (const std::string& id : plan_.ids) {
+      said_.try_emplace(id, context_, client_.where().home.path, id, Wanted{});
+    }
+  }
 
   Watched run() {
     const Signals signals{SIGINT, SIGTERM};
@@ -154,24 +160,38 @@ class Watch {
         watched_.timed_out = true;
         break;
       }
+      for (auto& [id, said] : said_) said.read();
       if (plan_.tells_changes && !context_.output.flush()) break;
       std::array<pollfd, 1> others{signals.readable()};
-      client_.pump(end < 0 ? -1 : end - steady_now(), others);
+      client_.pump(patience(end), others);
       if (signals.next()) {
         watched_.interrupted = true;
         break;
       }
     }
     client_.cancel(follow);
+    for (auto& [id, said] : said_) {
+      said.read();
+      said.interrupt();
+    }
     for (const std::string& id : plan_.ids) watched_.pipelines.push_back(seen_[id]);
     return watched_;
   }
 
  private:
+  // Until when nothing need be looked at; files tell nobody that they grow.
+  std::int64_t patience(std::int64_t end) const {
+    const std::int64_t most = said_.empty() ? -1 : look_for_more;
+    if (end < 0) return most;
+    const std::int64_t left = std::max<std::int64_t>(0, end - steady_now());
+    return most < 0 ? left : std::min(most, left);
+  }
+
   void look_at(const std::string& id) {
     const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
     if (answer) {
       seen_[id] = *answer;
+      if (const auto said = said_.find(id); said != said_.end()) said->second.know(*answer);
     } else {
       watched_.failure = answer.error();
     }
@@ -187,6 +207,10 @@ class Watch {
     const std::string& id = std::ranges::find(plan_.ids, of) != plan_.ids.end() ? of : subject;
     if (std::ranges::find(plan_.ids, id) == plan_.ids.end()) return;
     if (plan_.tells_changes) {
+      // First what was said before it happened.
+      Said& said = said_.at(id);
+      said.read(event["seq"].natural());
+      said.interrupt();
       context_.output.line(context_.json() ? event.write() : event_line(context_.output, event));
     }
     look_at(id);
@@ -210,6 +234,7 @@ class Watch {
   Client& client_;
   const WatchPlan& plan_;
   std::map<std::string, Json> seen_;
+  std::map<std::string, Said> said_;  // --follow
   std::set<std::string> asked_;
   Watched watched_;
 };
@@ -305,7 +330,12 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
   }
   if (watched.interrupted) {
     output.flush();
-    output.note("it goes on; only the watching ended");
+    output.note(
+        plan.tells_changes
+            ? fmt::format("it goes on, only the watching ended; `reeve logs {} -f` takes it "
+                          "up again",
+                          plan.ids.front())
+            : "it goes on; only the watching ended");
     return output.done(Exit::Interrupted);
   }
   if (context.json() && !plan.tells_changes) {
@@ -322,7 +352,22 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
       output.line(pipeline_line(output, pipeline));
     }
   }
+  if (plan.tells_changes && !context.json() && !context.quiet()) {
+    output.flush();
+    output.note(fmt::format("`reeve logs {}` shows again what it said", plan.ids.front()));
+  }
   return output.done(exit);
+}
+
+std::vector<std::pair<std::string, std::string>> defined_besides(
+    Context& context, std::string_view kind, const std::vector<std::string>& known) {
+  std::vector<std::pair<std::string, std::string>> others;
+  const auto place = context.place();
+  if (!place) return others;
+  for (auto& entry : context.runbooks->names(kind, *place)) {
+    if (std::ranges::find(known, entry.first) == known.end()) others.push_back(std::move(entry));
+  }
+  return others;
 }
 
 std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb) {

@@ -28,7 +28,7 @@ struct WatchPlan {
   Until until = Until::Over;
   bool any = false;            // one is enough
   std::int64_t limit = -1;     // ms
-  bool tells_changes = false;  // --follow: a line for everything that happens
+  bool tells_changes = false;  // --follow: what happens, a line each, and what is said
   std::uint64_t since = 0;     // from this change on; 0: from now
 };
 
@@ -51,6 +51,10 @@ std::string pipeline_line(const Output& output, const Json& pipeline);
 // The end of `run --wait`, `wait`, `cancel`: what became of them, and the exit code. `always_ok`:
 // however they ended.
 int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched, bool always_ok);
+
+// The things of this kind that only the runbooks know of, and where: none of `known`.
+std::vector<std::pair<std::string, std::string>> defined_besides(
+    Context& context, std::string_view kind, const std::vector<std::string>& known);
 
 // $REEVE_PIPELINE, $REEVE_AGENT: whose step we are in. None: that was told.
 std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb);

@@ -49,7 +49,11 @@ int wait_command(Context& context, const Parsed& parsed) {
 // Told to all of them first, and then waited for: the end of one may be what another waits for.
 int cancel_command(Context& context, const Parsed& parsed) {
   auto ids = whole_ids(context, parsed.words);
-  if (!ids) return context.fail(ids.error());
+  if (!ids) {
+    Failure failure = ids.error();
+    if (parsed.words.size() > 1) failure.message += "; nothing was cancelled";
+    return context.fail(std::move(failure));
+  }
   for (const std::string& id : *ids) {
     const Answer answer = context.client().change("pipeline.cancel", json_of({{"id", id}}));
     if (!answer) return context.fail(answer.error());

@@ -23,6 +23,21 @@ std::string since(const Output& output, const Json& moment) {
   return text == "now" ? "since just now" : fmt::format("since {}", text);
 }
 
+// One line of it, under its mark also where it takes several.
+void tell_line(Output& output, const std::string& text, const std::string& indent) {
+  const std::string mark = indent + "  | ";
+  const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
+  const std::size_t width = Output::out_width();
+  std::string words = text.substr(before);
+  if (width > 2 * (mark.size() + before)) words = wrapped(words, width - mark.size() - before, 0);
+  const std::string margin = mark + std::string(before, ' ');
+  for (std::size_t at = 0; (at = words.find('\n', at)) != std::string::npos;) {
+    words.insert(at + 1, margin);
+    at += margin.size() + 1;
+  }
+  output.line(margin + words);
+}
+
 // The last lines of what a program said.
 void tell_output(Output& output, std::string_view text, const std::string& indent) {
   std::vector<std::string_view> lines;
@@ -33,7 +48,7 @@ void tell_output(Output& output, std::string_view text, const std::string& inden
   }
   const std::size_t first = lines.size() > lines_shown ? lines.size() - lines_shown : 0;
   for (std::size_t i = first; i < lines.size(); ++i) {
-    output.line(fmt::format("{}  | {}", indent, printable(lines[i])));
+    tell_line(output, printable(lines[i]), indent);
   }
 }
 
@@ -53,7 +68,7 @@ void tell(Context& context, const Json& why) {
   } else if (chain.empty()) {
     how = ": nothing is in the way";
   }
-  output.line(fmt::format("{} {}{}", kind, output.styled(Style::Bold, name), how));
+  output.sentence(fmt::format("{} {}{}", kind, output.styled(Style::Bold, name), how));
   std::string indent = "  ";
   for (std::size_t i = 0; i < chain.size(); ++i) {
     const Json& link = chain[i];
@@ -66,8 +81,8 @@ void tell(Context& context, const Json& why) {
     if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
     output.sentence(indent + line, indent.size() + 4);
     if (link.has("detail")) {
-      output.line(fmt::format(
-          "{}  {}", indent, output.styled(Style::Dim, printable(link["detail"].text()))));
+      output.sentence(
+          indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim);
     }
     tell_output(output, link["output"].text(), indent);
     // What a queue waits for is side by side, and so are those who have one thing together; else
@@ -84,10 +99,11 @@ void tell(Context& context, const Json& why) {
     output.line(head);
   }
   for (std::size_t i = 0; i < line.size(); ++i) {
-    output.line(fmt::format("  {:>3}. {}  {}",
-                            i + 1,
-                            printable(line[i]["holder"].text()),
-                            since(output, line[i]["since"])));
+    output.sentence(fmt::format("  {:>3}. {}  {}",
+                                i + 1,
+                                printable(line[i]["holder"].text()),
+                                since(output, line[i]["since"])),
+                    7);
   }
   const Json& next = why["next"];
   if (next.is_object()) {

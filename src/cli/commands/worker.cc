@@ -35,16 +35,19 @@ int list(Context& context, const Parsed&) {
   const Answer answer = list_all(context.client(), "worker.list", "workers", Json::object());
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  Table table({{"WORKER", Table::Align::Left, true},
-               {"STATE"},
-               {"QUEUE", Table::Align::Left, true},
-               {"PIPELINE", Table::Align::Left, true},
-               {"ACTIVE", Table::Align::Right},
-               {"PENDING", Table::Align::Right}});
   std::vector<std::string> names;
+  for (const Json& worker : (*answer)["workers"].items()) names.push_back(worker["name"].text());
+  const auto defined = defined_besides(context, "worker", names);
+  std::vector<Table::Column> columns{{"WORKER", Table::Align::Left, true},
+                                     {"STATE"},
+                                     {"QUEUE", Table::Align::Left, true},
+                                     {"PIPELINE", Table::Align::Left, true},
+                                     {"ACTIVE", Table::Align::Right},
+                                     {"PENDING", Table::Align::Right}};
+  if (!defined.empty()) columns.push_back({"WHERE", Table::Align::Left, true});
+  Table table(std::move(columns));
   for (const Json& worker : (*answer)["workers"].items()) {
     const std::string state = worker["state"].text();
-    names.push_back(worker["name"].text());
     table.add({printable(worker["name"].text()),
                {state, state == "started" ? Style::Good : Style::Dim},
                printable(worker["queue"].text()),
@@ -52,12 +55,9 @@ int list(Context& context, const Parsed&) {
                fmt::format("{} of {}", worker["active"].text(), worker["concurrency"].text()),
                worker.has("pending") ? with_commas(worker["pending"].number()) : "-"});
   }
-  std::vector<std::pair<std::string, std::string>> defined;
-  if (const auto place = context.place()) defined = context.runbooks->names("worker", *place);
   for (const auto& entry : defined) {
-    if (std::ranges::find(names, entry.first) != names.end()) continue;
     names.push_back(entry.first);
-    table.add({printable(entry.first), {"defined", Style::Dim}, "", entry.second, "", ""});
+    table.add({printable(entry.first), {"defined", Style::Dim}, "-", "-", "-", "-", entry.second});
   }
   if (context.quiet()) {
     for (const std::string& name : names) context.output.line(name);

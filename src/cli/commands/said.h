@@ -1,0 +1,72 @@
+#pragma once
+
+#include "cli/context.h"
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// What the programs of a run say, read from their files as these grow: for `logs`, and for
+// `run --follow` between its events.
+namespace reeve::cli {
+
+// How often to look whether there is more, in ms.
+inline constexpr std::int64_t look_for_more = 200;
+
+// The files of one run, each named by a label: `merge#2`, the second attempt of phase merge.
+struct Wanted {
+  std::optional<std::string> phase = {};
+  std::optional<std::int64_t> attempt = {};
+  bool guards = false;
+
+  bool fits(std::string_view label) const;
+};
+
+class Said {
+ public:
+  // Of the run or agent with this whole id.
+  Said(Context& context, const std::string& home, const std::string& id, Wanted wanted);
+
+  // As it is shown now: which agents work for it, and which attempts there were.
+  void know(const Json& shown);
+
+  // Prints all that is new, of what was begun before this change; whether there was anything.
+  bool read(std::uint64_t before = std::numeric_limits<std::uint64_t>::max());
+  // Something else is about to be printed: on a line of its own, and whose what follows is will be
+  // told again.
+  void interrupt();
+
+  // Which there are, whatever is wanted; in the order in which they were begun, each once.
+  std::vector<std::string> labels() const;
+
+  // A folder of logs; `label`: what all of them are called, if not by their names.
+  struct Place {
+    std::string folder;
+    std::string label = {};
+  };
+
+ private:
+  // What of a file was told.
+  struct Told {
+    std::uint64_t bytes = 0;
+    std::uint64_t file = 0;  // its number: a guard's last check takes the place of the one before
+  };
+
+  static bool has_more(const std::string& path, Told& told);
+  void tell(const std::string& path, const std::string& label, std::string_view bytes);
+
+  Context& context_;
+  std::string logs_;
+  std::string id_;
+  std::vector<Place> places_;
+  Wanted wanted_;
+  std::map<std::string, Told> told_;
+  std::string last_;
+  bool in_line_ = false;
+};
+
+}  // namespace reeve::cli
