@@ -609,6 +609,8 @@ class Steps(Project):
         with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
             self.assertIn(b"hold", file.read())
         self.assertIn(id, self.out("status"))
+        waits = {run["id"]: run.get("blocked_on", {}).get("name") for run in self.data("status")["runs"]}
+        self.assertEqual(waits, {id: None, second: "main"})
         os.remove(os.path.join(self.work, "hold"))
         self.assertEqual(self.data("wait", id, second)["pipelines"][1]["state"], "done")
         shown = self.data("show", id)
