@@ -481,7 +481,7 @@ class Everyday(Home):
         self.reeve("emit", "lock:acquired", code=2)
         for name in ("a b:c", "a:b c", "a:b\nc", " : "):
             self.assertIn("space", self.err("emit", name, code=2))
-        self.reeve("emit", "ci:a branch:green")
+        self.reeve("emit", "cd:a branch:green")
         for pattern in ("***:[", "ci:gr*", "l*:acquired"):
             self.assertIn("no pattern", self.err("events", "--match", pattern, code=2))
         self.assertEqual(self.out("events", "-n", "1", "--match", "ci:**", "-q"), "ci:red")

@@ -609,6 +609,8 @@ class Steps(Project):
         with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
             self.assertIn(b"hold", file.read())
         self.assertIn(id, self.out("status"))
+        waits = {run["id"]: run.get("blocked_on", {}).get("name") for run in self.data("status")["runs"]}
+        self.assertEqual(waits, {id: None, second: "main"})
         os.remove(os.path.join(self.work, "hold"))
         self.assertEqual(self.data("wait", id, second)["pipelines"][1]["state"], "done")
         shown = self.data("show", id)
@@ -703,17 +705,17 @@ class Steps(Project):
 
     def test_who_follows_sees_what_is_said_between_what_happens(self):
         self.write(self.SAYING, "say.toml")
-        following = self.start("run", "say", "--follow")
-        seen = []
-        while "first" not in seen:
-            line = following.stdout.readline()
-            self.assertTrue(line, seen)
-            seen.append(line.rstrip("\n"))
-        # What is said is there while the program goes on.
-        self.touch("go-on")
-        out, err = following.communicate(timeout=60)
+        with open(os.path.join(self.base, "seen"), "w", encoding="utf-8") as out:
+            following = self.start("run", "say", "--follow", stdout=out)
+        seen = lambda: self.read(os.path.join(self.base, "seen")).splitlines()
+        try:
+            # What is said is there while the program goes on.
+            self.until(lambda: "first" in seen(), "what is said is not seen")
+        finally:
+            self.touch("go-on")
+            err = following.communicate(timeout=60)[1]
         self.assertEqual(following.returncode, 0)
-        seen += out.splitlines()
+        seen = seen()
         for parts in (("no newline", "phase=two", "pipeline:complete"),
                       ("phase=one", "phase=two", "last", "pipeline:complete", "say done"),
                       ("no newline", "first", "last")):
@@ -783,11 +785,14 @@ class Steps(Project):
         self.out("worker", "start", "w")
         self.assertNotIn("WHERE", self.out("worker", "list"))
         self.out("cron", "enable", "c")
-        self.assertIn("started its program", self.out("cron", "run", "c"))
+        started = self.out("cron", "run", "c")
         fired = json.loads(self.out("events", "--match", "cron:fired", "-n", "1", "--json"))
-        self.assertRegex(fired["data"]["run"], r"^\d+-\d+$")
-        self.assertRegex(self.out("cron", "list"), r"c +enabled .* a program$")
+        shown = self.out("cron", "list")
         self.touch("go-on")
+        self.until(lambda: not self.data("cron", "list")["crons"][0]["running"])
+        self.assertIn("started its program", started)
+        self.assertRegex(fired["data"]["run"], r"^\d+-\d+$")
+        self.assertRegex(shown, r"c +enabled .* a program$")
 
     def test_when_a_cron_fired_last_is_known_after_it_was_disabled(self):
         self.write("""

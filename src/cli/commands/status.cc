@@ -257,31 +257,26 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client) {
   seen.semaphores = (*of_semaphores)["semaphores"].items();
   seen.queues = (*of_queues)["queues"].items();
   seen.pipelines = (*of_pipelines)["pipelines"].items();
+  // For programs: which of the runs that are counted there wait, and on what.
+  seen.status.set("runs", (*of_pipelines)["pipelines"]);
   return seen;
 }
 
 int status_command(Context& context, const Parsed& parsed) {
   if (parsed.has("watch")) return watch(context);
-  if (context.json()) {
-    const Answer answer = context.client().ask("status.get");
-    return answer ? context.output.succeed(with_mistakes(context, *answer))
-                  : context.fail(answer.error());
-  }
   auto seen = take_snapshot(context.client());
   if (!seen) return context.fail(seen.error());
   seen->status = with_mistakes(context, seen->status);
+  if (context.json()) return context.output.succeed(seen->status);
   context.output.out(screen(context.output, *seen, Output::out_width()));
   return context.output.done();
 }
 
 int overview(Context& context) {
   Output& output = context.output;
-  if (context.json()) {
-    const Answer answer = context.client_without_start().ask("status.get");
-    return answer ? output.succeed(*answer) : context.fail(answer.error());
-  }
   // Looking should not start anything.
   auto seen = take_snapshot(context.client_without_start());
+  if (context.json()) return seen ? output.succeed(seen->status) : context.fail(seen.error());
   if (seen) {
     seen->status = with_mistakes(context, seen->status);
     output.line(fmt::format("{} {}",
