@@ -269,7 +269,8 @@ class Agents(Project):
             self.assertIn(f"{agent} has ended", self.err("agent", *words, code=5))
         asks = self.begin("asks")
         self.blocked_by_agent(asks)
-        self.assertIn("exit code 127", self.out("decision", "show", self.data("decision", "list")["decisions"][0]["id"]))
+        asked = self.data("decision", "list")["decisions"][0]["id"]
+        self.assertIn("exit code 127", self.out("decision", "show", asked))
         self.answer("fail")
         self.ends(asks, "failed")
 
