@@ -263,13 +263,14 @@ class Agents(Project):
         """)
         shown = self.failed("fails")
         self.assertIn("exit code 4", shown["error"])
-        self.assertIn("I will fail", self.out("logs", shown["id"]))
+        self.until(lambda: "I will fail" in self.out("logs", shown["id"]))
         agent = shown["agents"][0]["id"]
         for words in (("send", agent, "hello"), ("nudge", agent), ("restart", agent)):
             self.assertIn(f"{agent} has ended", self.err("agent", *words, code=5))
         asks = self.begin("asks")
         self.blocked_by_agent(asks)
-        self.assertIn("exit code 127", self.out("decision", "show", self.data("decision", "list")["decisions"][0]["id"]))
+        asked = self.data("decision", "list")["decisions"][0]["id"]
+        self.assertIn("exit code 127", self.out("decision", "show", asked))
         self.answer("fail")
         self.ends(asks, "failed")
 
@@ -288,13 +289,15 @@ class Agents(Project):
         self.assertEqual(self.lines("out").count("began"), 2, self.read("out"))
         nudges = [line for line in self.lines("out") if line.startswith("got") and "hello" not in line]
         self.assertGreaterEqual(len(nudges), 1, self.read("out"))
-        said = [json.loads(line)["label"] for line in self.out("logs", id, "--json").splitlines()]
-        self.assertEqual(list(dict.fromkeys(said)), ["work#1 it", "work#1 it (2)"])
-        agent = self.data("show", id)["agent"]
-        said = [json.loads(line)["label"] for line in self.out("logs", agent, "--json").splitlines()]
-        self.assertEqual(list(dict.fromkeys(said)), ["agent#1", "agent#2"])
+        self.until(lambda: self.labels(id) == ["work#1 it", "work#1 it (2)"])
+        agent = self.data("show", id)["agents"][0]["id"]
+        self.assertEqual(self.labels(agent), ["agent#1", "agent#2"])
         self.answer("done")
         self.ends(id)
+
+    def labels(self, id):
+        said = self.out("logs", id, "--json").splitlines()
+        return list(dict.fromkeys(json.loads(line)["label"] for line in said))
 
     def blocked_by_agent(self, id):
         return self.until(lambda: self.data("show", id).get("blocked_on", {}).get("kind") == "decision",
