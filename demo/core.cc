@@ -167,7 +167,7 @@ double seconds_of(const auto& work) {
 
 void a_million_items(Stage& stage) {
   stage.act("A million items in the queue");
-  constexpr int kItems = 1'000'000;
+  constexpr int items = 1'000'000;
   const std::string data(200, 'x');
   State state = initial_state(Time{});
   const Stamp stamp{Time{}, Wall{}};
@@ -177,7 +177,7 @@ void a_million_items(Stage& stage) {
     return std::move(applied.reply);
   };
   const double push = seconds_of([&] {
-    for (int i = 0; i < kItems; ++i) say(queue::Push{bugs, {item(data.c_str(), i % 10)}});
+    for (int i = 0; i < items; ++i) say(queue::Push{bugs, {item(data.c_str(), i % 10)}});
   });
   const double cycle = seconds_of([&] {
     for (int i = 0; i < 100'000; ++i) say(queue::Complete{bugs, {claim_of(say(take("fay")))}});
@@ -186,7 +186,7 @@ void a_million_items(Stage& stage) {
   const double snapshot = seconds_of([&] {
     for (State& copy : snapshots) copy = state;
   });
-  fmt::print("           push               {:6.2f} us each\n", push * 1e6 / kItems);
+  fmt::print("           push               {:6.2f} us each\n", push * 1e6 / items);
   fmt::print("           take and complete  {:6.2f} us each pair\n", cycle * 1e6 / 100'000);
   fmt::print("           a snapshot         {:6.0f} ns, whatever the size\n",
              snapshot * 1e9 / 1000);

@@ -24,6 +24,7 @@ struct Line {
 
 class Stage {
  public:
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   Stage() : colours_(isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR")) {}
 
   void act(std::string_view title) {
@@ -74,7 +75,7 @@ class Stage {
   }
 
  private:
-  Applied play(Input input) {
+  Applied play(const Input& input) {
     script_.push_back({input, stamp_});
     Applied applied = apply(std::move(state_), input, stamp_);
     state_ = applied.state;

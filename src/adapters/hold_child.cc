@@ -1,5 +1,7 @@
 #include "adapters/hold_child.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -53,7 +55,10 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
 // A pane has its own terminal, and tells what it is.
 std::vector<std::string> environment_of(const RunSpec& spec) {
   std::vector<std::string> texts;
-  for (const auto& [name, value] : spec.environment) texts.push_back(name + "=" + value);
+  texts.reserve(spec.environment.size());
+  for (const auto& [name, value] : spec.environment) {
+    texts.push_back(fmt::format("{}={}", name, value));
+  }
   if (!spec.in_pane) return texts;
   for (const char* name : {"TERM", "TMUX", "TMUX_PANE"}) {
     const std::string begin = std::string(name) + "=";
@@ -91,7 +96,10 @@ std::string text_of(const Trouble& trouble, const RunSpec& spec) {
 }
 
 void reset_signals() {
-  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
+  // One thread.
+  for (int number = 1; number < NSIG; ++number) {
+    std::signal(number, SIG_DFL);  // NOLINT(concurrency-mt-unsafe)
+  }
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -182,11 +190,11 @@ std::string without_escapes(std::string_view text) {
     if (letter == 0x1B && at + 1 < text.size()) {
       const char kind = text[++at];
       if (kind == '[') {
-        while (++at < text.size() && (byte(at) < 0x40 || byte(at) > 0x7E)) {
-        }
+        do ++at;
+        while (at < text.size() && (byte(at) < 0x40 || byte(at) > 0x7E));
       } else if (kind == ']' || kind == 'P' || kind == '_' || kind == '^') {
         // Up to BEL, or ESC and a backslash.
-        while (++at < text.size() && byte(at) != 0x07) {
+        for (++at; at < text.size() && byte(at) != 0x07; ++at) {
           if (byte(at) == 0x1B && at + 1 < text.size() && text[at + 1] == '\\') {
             ++at;
             break;

@@ -256,8 +256,9 @@ void Client::pump(std::int64_t milliseconds, std::span<pollfd> others) {
   }
   const std::int64_t limit = std::min<std::int64_t>(soonest(milliseconds), 1'000'000'000);
   const int count = ::poll(all.data(), all.size(), static_cast<int>(limit));
-  for (std::size_t i = 0; i < others.size(); ++i)
-    others[i].revents = count > 0 ? all[i].revents : 0;
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    others[i].revents = count > 0 ? all[i].revents : short{0};
+  }
   if (count > 0 && link_.is_open() && all.back().revents != 0) {
     const bool open = link_.receive();
     read_lines();

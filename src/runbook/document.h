@@ -23,8 +23,8 @@ struct Value {
   std::string text = {};
   std::int64_t integer = 0;
   bool boolean = false;
-  std::vector<Value> items = {};     // of a List
-  std::vector<Member> members = {};  // of a Table, in the order of the file
+  std::vector<Value> items = {};  // of a List
+  std::vector<Member> members;    // of a Table, in the order of the file
 };
 
 struct Member {

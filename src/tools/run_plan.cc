@@ -38,6 +38,7 @@ CannotRun wrong(const runbook::Mistakes& mistakes) {
 template <class Map>
 CannotRun no_such(std::string_view kind, const std::string& name, const Map& map) {
   std::vector<std::string> names;
+  names.reserve(map.size());
   for (const auto& entry : map) names.push_back(entry.first);
   const std::string near = runbook::nearest(name, names);
   std::string message = fmt::format("there is no {} \"{}\" in the runbooks", kind, name);

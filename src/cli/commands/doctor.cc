@@ -123,7 +123,7 @@ std::optional<std::string> program(std::string_view name) {
   const std::string path = environment("PATH").value_or("/usr/bin:/bin");
   for (std::size_t at = 0; at <= path.size();) {
     const std::size_t colon = std::min(path.find(':', at), path.size());
-    const std::string file = fmt::format("{}/{}", path.substr(at, colon - at), name);
+    std::string file = fmt::format("{}/{}", path.substr(at, colon - at), name);
     if (::access(file.c_str(), X_OK) == 0) return file;
     at = colon + 1;
   }
