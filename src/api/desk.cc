@@ -71,7 +71,8 @@ void Desk::submit(Connection& from, Call call, Request request, Stamp now) {
 
 // The state is copied right behind the decision, so it has that and nothing later.
 void Desk::submit_and_look(Connection& from, Call call, Request request, Stamp now) {
-  submit_looking({from.session(), call, request.project, request.key}, std::move(request), now);
+  Asked asked{from.session(), call, request.project, request.key};
+  submit_looking(std::move(asked), std::move(request), now);
 }
 
 void Desk::submit_and_leave(Connection& from, Call call, Request request, Stamp now) {

@@ -165,11 +165,11 @@ Answer list_all(Client& client, std::string_view method, std::string_view field,
     entries.insert(entries.end(), (*page)[field].items().begin(), (*page)[field].items().end());
     after = (*page)["next"];
   }
+  const Json list(std::move(entries));
   Json whole = Json::object();
   for (const Json::Member& member : all->members()) {
-    if (member.first != "next") {
-      whole.set(member.first, member.first == field ? Json(std::move(entries)) : member.second);
-    }
+    if (member.first != "next")
+      whole.set(member.first, member.first == field ? list : member.second);
   }
   return whole;
 }

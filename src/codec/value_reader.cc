@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t max_depth = 100;
 
 // What may be set aside for a count that is only claimed.
-constexpr std::size_t bytes_on_trust = 64 * 1024;
+constexpr std::size_t bytes_on_trust = std::size_t{64} * 1024;
 
 void* at(void* value, std::size_t offset) { return static_cast<std::byte*>(value) + offset; }
 

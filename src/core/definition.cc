@@ -236,6 +236,7 @@ const Set* find(const Table& table, const SetKey& key) {
 
 std::vector<event_bus::Subscription> subscriptions_of(ProjectNo project, const Set& set) {
   std::vector<event_bus::Subscription> all;
+  all.reserve(set.hooks.size() + set.notifications.on.size());
   for (const Hook& hook : set.hooks) {
     all.push_back({event_bus::Hook{hook.text, set.root}, project, parse_pattern(hook.pattern)});
   }

@@ -44,7 +44,9 @@ inline const Terms waiting{.wait = for_ever};
 
 class Grants : public World {
  public:
-  Reply acquire(const Holder& holder, const std::vector<std::string>& names, Terms terms = {}) {
+  Reply acquire(const Holder& holder,
+                const std::vector<std::string>& names,
+                const Terms& terms = {}) {
     lock::Acquire command{{}, holder, terms.meta, terms.timeout, terms.max_hold, terms.wait};
     for (const std::string& name : names) command.names.push_back(lock_named(name));
     return ask(lock::Command{command}, holder.session);
@@ -85,7 +87,7 @@ class Grants : public World {
   Reply enter(const Holder& holder,
               const std::string& name,
               std::uint32_t weight = 1,
-              Terms terms = {}) {
+              const Terms& terms = {}) {
     return ask(semaphore::Command{semaphore::Acquire{slots_named(name),
                                                      weight,
                                                      holder,

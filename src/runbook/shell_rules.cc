@@ -73,12 +73,10 @@ void Scanner::judge(const Command& command) {
       need_integer(word);
     } else if (is_one_of(name, {"unset", "getopts"})) {
       refuse(word, "after `" + name + "`: bash would look into it");
-    } else if (name == "printf" && before == "-v") {
+    } else if ((name == "printf" && before == "-v") || (name == "wait" && before == "-p")) {
       refuse(word, "as the name of a variable");
     } else if (name == "printf" && i == 0 && word.hole_first) {
       refuse(word, "as the format of printf: write printf '%s' and then the placeholder");
-    } else if (name == "wait" && before == "-p") {
-      refuse(word, "as the name of a variable");
     } else if (is_one_of(name, {"source", "."}) && i == 0 &&
                word.literal.find('/') == std::string::npos) {
       refuse(word, "as the file to read commands from; say where it lies, as in ./lib/");

@@ -215,7 +215,7 @@ bool is_zone_name(std::string_view name) {
 
 }  // namespace
 
-Result<time_zone::Zone> parse_zone(std::string name, std::string_view bytes) {
+Result<time_zone::Zone> parse_zone(const std::string& name, std::string_view bytes) {
   std::optional<time_zone::Zone> zone = zone_of(name, bytes);
   if (!zone || !time_zone::is_sound(*zone)) {
     return fail(Error::Code::Corrupt, "the file of time zone `" + name + "` cannot be understood");

@@ -11,7 +11,7 @@
 namespace reeve::runbook {
 
 // From the bytes of one file: its transitions and the rule that goes on after them.
-Result<time_zone::Zone> parse_zone(std::string name, std::string_view bytes);
+Result<time_zone::Zone> parse_zone(const std::string& name, std::string_view bytes);
 
 // The rule at the end of such a file: CET-1CEST,M3.5.0,M10.5.0/3.
 Result<time_zone::Rule> parse_rule(std::string_view text);
