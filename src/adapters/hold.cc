@@ -104,11 +104,9 @@ int Holding::run() {
   sigemptyset(&ours);
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) sigaddset(&ours, number);
   sigaddset(&ours, SIGTTOU);  // who gives the terminal away must not be stopped for it
-  sigprocmask(SIG_BLOCK, &ours, nullptr);
+  pthread_sigmask(SIG_BLOCK, &ours, nullptr);
   sigdelset(&ours, SIGTTOU);
-  // One thread.
-  std::signal(SIGPIPE, SIG_IGN);  // NOLINT(concurrency-mt-unsafe)
-  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);  // a limit of the user's: what is too much is an error
   signals_ = Descriptor(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   prctl(PR_SET_CHILD_SUBREAPER, 1);

@@ -96,13 +96,10 @@ std::string text_of(const Trouble& trouble, const RunSpec& spec) {
 }
 
 void reset_signals() {
-  // One thread.
-  for (int number = 1; number < NSIG; ++number) {
-    std::signal(number, SIG_DFL);  // NOLINT(concurrency-mt-unsafe)
-  }
+  for (int number = 1; number < NSIG; ++number) std::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
 }
 
 // The soft limit: whoever needs more may raise it again.

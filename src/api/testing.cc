@@ -115,7 +115,7 @@ std::optional<Process> Counter::process(std::int64_t pid, bool group) const {
   return Process{pid, 5, about_.boot_id, group};
 }
 
-::testing::AssertionResult has(const std::string& text, std::vector<std::string> parts) {
+::testing::AssertionResult has(const std::string& text, const std::vector<std::string>& parts) {
   for (const std::string& part : parts) {
     if (text.find(part) == std::string::npos) {
       return ::testing::AssertionFailure() << "no " << part << " in " << text;

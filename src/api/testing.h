@@ -78,6 +78,6 @@ class Counter final : public Steward, public engine::Hands {
 };
 
 // Whether all of these stand in the text; says what does not.
-::testing::AssertionResult has(const std::string& text, std::vector<std::string> parts);
+::testing::AssertionResult has(const std::string& text, const std::vector<std::string>& parts);
 
 }  // namespace reeve::api::testing

@@ -49,7 +49,7 @@ void Chain::lock(const LockName& name) {
         if (is_over(lease, state_.leases_from, now_)) {
           return std::string("its holder fell silent; whoever asks next gets it");
         }
-        const std::string held = fmt::format("held for {}", ago(lease.acquired_at, now_));
+        std::string held = fmt::format("held for {}", ago(lease.acquired_at, now_));
         // What the daemon itself keeps, for a run, has no heartbeat.
         if (!lease.timeout) return held;
         return fmt::format("{}, last heartbeat {} ago", held, ago(lease.last_sign, now_));

@@ -82,9 +82,10 @@ void close_ours(int gate, int news) {
   }
   sigset_t none;
   ::sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   std::vector<std::string> words = command;
   std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execvp(arguments[0], arguments.data());
@@ -164,7 +165,7 @@ bool is_dismissed(int gate, int milliseconds) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;
   ::sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
   if (plan.in >= 0) ::dup2(plan.in, STDIN_FILENO);
   if (plan.err >= 0) ::dup2(plan.err, STDERR_FILENO);
   close_ours(gate, news);
@@ -276,7 +277,7 @@ void Child::stand_in() {
     ::setpgid(0, pid_);
     sigset_t all;
     ::sigfillset(&all);
-    ::sigprocmask(SIG_SETMASK, &all, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
     close_ours(gate[0], gate[0]);
     while (!is_dismissed(gate[0], -1)) {
     }

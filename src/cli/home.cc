@@ -72,7 +72,7 @@ std::string working_directory() {
 }
 
 std::optional<Home> find_home(std::optional<std::string_view> given) {
-  const auto absolute = [](std::string path) {
+  const auto absolute = [](const std::string& path) {
     return path.starts_with('/') ? path : working_directory() + "/" + path;
   };
   Home home;

@@ -9,7 +9,7 @@ Signals::Signals(std::initializer_list<int> signals) {
   sigset_t set;
   ::sigemptyset(&set);
   for (const int signal : signals) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, &before_);
+  ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
@@ -17,7 +17,7 @@ Signals::~Signals() {
   while (next()) {
   }
   ::close(descriptor_);
-  ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 std::optional<int> Signals::next() const {

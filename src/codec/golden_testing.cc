@@ -26,6 +26,7 @@ std::string read_golden(const std::string& name) {
 }
 
 void expect_golden(const std::string& name, std::string_view text) {
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (std::getenv("REEVE_UPDATE_GOLDEN")) {
     std::filesystem::create_directories(path_of(name).parent_path());
     std::ofstream(path_of(name), std::ios::binary) << text;

@@ -122,7 +122,7 @@ std::map<std::string, std::string> types_in(std::string_view schema) {
     schema.remove_prefix(std::min(line.size() + 1, schema.size()));
     if (line.empty()) continue;
     if (line[0] != ' ') {
-      const std::size_t end = line.find_first_of(" ");
+      const std::size_t end = line.find(' ');
       current = &types[std::string(line.substr(0, end))];
       line.remove_prefix(std::min(end + 1, line.size()));
     } else {

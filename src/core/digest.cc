@@ -15,7 +15,7 @@ namespace reeve {
 namespace {
 
 // Small enough to be hashed while it is still near.
-constexpr std::size_t chunk = 64 * 1024;
+constexpr std::size_t chunk = std::size_t{64} * 1024;
 
 std::uint64_t hash_of(const ByteBuffer& buffer) {
   return XXH3_64bits(buffer.view().data(), buffer.size());

@@ -17,7 +17,7 @@ Command::Command(mailbox::Command command) : CommandSum(std::move(command)) {}
 Command::Command(definition::Command command) : CommandSum(std::move(command)) {}
 Command::Command(project::Command command) : CommandSum(std::move(command)) {}
 Command::Command(EmitCustom command) : CommandSum(std::move(command)) {}
-Command::Command(CancelRequest command) : CommandSum(command) {}
+Command::Command(CancelRequest command) : CommandSum(std::move(command)) {}
 Command::Command(const Command&) = default;
 Command::Command(Command&&) noexcept = default;
 Command& Command::operator=(const Command&) = default;

@@ -192,8 +192,8 @@ reeve::Reply finish(Turn& turn, const Finish& command) {
   Word word;
   if (command.error) word.error = command.error->empty() ? "failed" : cut(*command.error);
   auto& what = std::get<Acting>(edit(turn, id).course).what;
-  if (ShellRun* run = std::get_if<ShellRun>(&what)) run->word = std::move(word);
-  if (StrategyRun* run = std::get_if<StrategyRun>(&what)) run->word = std::move(word);
+  if (ShellRun* run = std::get_if<ShellRun>(&what)) run->word = word;
+  if (StrategyRun* run = std::get_if<StrategyRun>(&what)) run->word = word;
   return {Ok{}};
 }
 

@@ -40,7 +40,7 @@ void attend_soon(Turn& turn, PipelineId id);
 // ── Values (pipeline_values.cc) ──
 
 // Inputs, and what is in those that are JSON objects: {bug.id} is the `id` of the input `bug`.
-Variables with_members(Variables inputs);
+Variables with_members(const Variables& inputs);
 
 // Inputs, built-in names, outputs: in this order, so that an input hides a built-in name.
 Variables variables_of(const Turn& turn, const Pipeline& pipeline);

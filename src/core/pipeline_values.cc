@@ -28,7 +28,7 @@ void add_members(Variables& to, const std::string& name, const std::string& valu
 
 }  // namespace
 
-Variables with_members(Variables inputs) {
+Variables with_members(const Variables& inputs) {
   Variables result = inputs;
   for (const auto& [name, value] : inputs) add_members(result, name, value, members_within);
   return result;
@@ -107,7 +107,7 @@ std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fil
   std::string home = pipeline.workspace;
   if (home.empty() && plan.set) home = plan.set->root;
   if (!plan.phase || plan.phase->cwd.empty()) return home;
-  const std::string directory = fill(plan.phase->cwd);
+  std::string directory = fill(plan.phase->cwd);
   if (directory.starts_with('/') || home.empty()) return directory;
   return home + "/" + directory;
 }

@@ -16,7 +16,7 @@ namespace {
 std::string contents_of(std::FILE* file) {
   std::string all;
   std::array<char, 4096> buffer{};
-  std::rewind(file);
+  std::fseek(file, 0, SEEK_SET);
   for (std::size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), file)) > 0;) {
     all.append(buffer.data(), got);
   }

@@ -147,6 +147,7 @@ class Teller {
     const definition::Pipeline* pipeline = runbook_.set.pipelines.find(name);
     if (!pipeline) return;
     std::vector<std::string> phases;
+    phases.reserve(pipeline->phases.size());
     for (const Phase& phase : pipeline->phases) phases.push_back(phase.name);
     lines.push_back({"child", fmt::format("{}: {}", name, fmt::join(phases, ", "))});
   }

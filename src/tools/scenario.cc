@@ -157,7 +157,7 @@ class Player {
   std::string approach_of(PipelineId id) const {
     const pipeline::Pipeline* pipeline = state_.pipelines.pipelines.find(id);
     if (!pipeline) return "merge";
-    const std::string phase = pipeline::phase_of(*pipeline);
+    std::string phase = pipeline::phase_of(*pipeline);
     const auto* acting = std::get_if<pipeline::Acting>(&pipeline->course);
     const auto* run = acting ? std::get_if<pipeline::StrategyRun>(&acting->what) : nullptr;
     const definition::Set* set = definition::find(state_.definitions, pipeline->origin->set);

@@ -187,8 +187,9 @@ class Workshop {
         {{"queue", slot.item["queue"]}, {"id", slot.item["id"]}, {"claim", slot.item["claim"]}});
   }
 
+  // If that fails, the item comes back by itself when its time is over.
   void give_back(Slot& slot) {
-    client_.change("queue.release", claim_of(slot));
+    static_cast<void>(client_.change("queue.release", claim_of(slot)));
     slot.busy = false;
   }
 
@@ -272,7 +273,7 @@ class Workshop {
     const std::string id = slot.item["id"].text();
     const std::string took = rough_duration(steady_now() - slot.began);
     if (giving_back_) {
-      client_.change("queue.release", claim_of(slot));
+      give_back(slot);
       context_.output.note(fmt::format("{} given back", id));
       return;
     }
