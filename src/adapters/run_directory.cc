@@ -2,6 +2,8 @@
 
 #include "adapters/process.h"
 
+#include <fmt/format.h>
+
 #include <cerrno>
 #include <charconv>
 #include <fcntl.h>
@@ -109,7 +111,8 @@ std::string to_text(const RunSpec& spec) {
   writer.add(spec_mark, format);
   writer.add("text", spec.text);
   writer.add("directory", spec.directory);
-  for (const auto& [name, value] : spec.environment) writer.add("env", name + "=" + value);
+  for (const auto& [name, value] : spec.environment)
+    writer.add("env", fmt::format("{}={}", name, value));
   for (const std::string& secret : spec.secrets) writer.add("secret", secret);
   if (spec.timeout) writer.add("timeout", spec.timeout->count());
   writer.add("grace", spec.grace.count());
@@ -161,7 +164,8 @@ std::string to_text(const Outcome& outcome) {
   if (outcome.signal) writer.add("signal", *outcome.signal);
   writer.flag("timed_out", outcome.timed_out);
   writer.add("error", outcome.error);
-  for (const auto& [key, value] : outcome.values) writer.add("value", key + "=" + value);
+  for (const auto& [key, value] : outcome.values)
+    writer.add("value", fmt::format("{}={}", key, value));
   writer.add("output", outcome.output);
   return writer.take();
 }

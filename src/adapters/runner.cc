@@ -275,6 +275,7 @@ void Runner::look() {
     const Clock::time_point now = Clock::now();
     look_again();
     std::vector<RunNo> numbers;
+    numbers.reserve(runs_.size());
     for (const auto& [number, run] : runs_) numbers.push_back(number);
     for (const RunNo number : numbers) look_at(number, now);
     look_at_orphans(now);

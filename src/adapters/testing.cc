@@ -124,6 +124,7 @@ int main(int argc, char** argv) {
   if (!words.empty() && words.front() == "hold") {
     return reeve::adapters::hold(std::span(words).subspan(1));
   }
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
   if (!words.empty() && words.front() == "daemon") return static_cast<int>(sleep(60));
   ::testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();

@@ -74,6 +74,7 @@ bool has_phase(Asking& ask, PipelineId id, const std::string& phase) {
       definition_of(ask.state(), *pipelines(ask.state()).find(id));
   if (!definition || phase.empty() || phase_in(*definition, phase)) return true;
   std::vector<std::string_view> names;
+  names.reserve(definition->phases.size());
   for (const definition::Phase& each : definition->phases) names.push_back(each.name);
   ask.answer([&](Tell& tell) { tell_not_found(tell, "phase", phase, nearest(phase, names)); });
   return false;

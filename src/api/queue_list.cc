@@ -33,7 +33,10 @@ std::optional<Place> parse_place(std::string_view text) {
   const char* at = text.data();
   const char* const end = at + text.size();
   for (std::uint64_t* number : numbers) {
-    if (number != numbers[0] && (at == end || *at++ != ':')) return std::nullopt;
+    if (number != numbers[0]) {
+      if (at == end || *at != ':') return std::nullopt;
+      ++at;
+    }
     const auto [stopped, error] = std::from_chars(at, end, *number);
     if (error != std::errc{}) return std::nullopt;
     at = stopped;

@@ -95,13 +95,12 @@ class Reader {
         return "";
       }
       std::string complaint;
-      if (passes && is_option(word) && !knows(word)) {
-        parsed_.words.emplace_back(word);
-      } else if (word.starts_with("--")) {
+      const bool is_passed = passes && is_option(word) && !knows(word);
+      if (!is_passed && word.starts_with("--")) {
         complaint = read_long(word.substr(2));
-      } else if (is_option(word)) {
+      } else if (!is_passed && is_option(word)) {
         complaint = read_letters(word);
-      } else if (skip > 0) {
+      } else if (!is_passed && skip > 0) {
         --skip;
       } else {
         parsed_.words.emplace_back(word);

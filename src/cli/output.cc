@@ -231,6 +231,7 @@ std::vector<std::size_t> Table::shown(std::size_t width) const {
 std::vector<std::size_t> Table::widths(const std::vector<std::size_t>& shown,
                                        std::size_t width) const {
   std::vector<std::size_t> widths;
+  widths.reserve(shown.size());
   for (const std::size_t column : shown) widths.push_back(widest(column));
   if (width == 0) return widths;
   const auto total = [&] {

@@ -99,7 +99,7 @@ void make_section(Turn& turn, const SectionName& name) {
 
 std::variant<BoardTaskId, Refused> settled(Turn& turn, const TaskRef& ref) {
   settle(turn, turn.project());
-  const std::variant<BoardTaskId, Refused> found = resolve(turn, ref);
+  std::variant<BoardTaskId, Refused> found = resolve(turn, ref);
   const BoardTaskId* id = std::get_if<BoardTaskId>(&found);
   if (!id || find(turn, *id)->project == turn.project()) return found;
   settle(turn, find(turn, *id)->project);

@@ -5,6 +5,7 @@
 #include "core/wait_graph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 // What moves: who gets something, who joins and leaves a line, and what that makes possible.
@@ -195,8 +196,8 @@ bool Rounds::advance(const Lines& lines, const Name& name, bool may_pass) {
   const auto first = lines.lower_bound(first_place(name));
   if (first == lines.end() || first->name != name) return false;
   const WaiterId head = first->waiter;
-  auto second = first;
-  const bool alone = ++second == lines.end() || second->name != name;
+  const auto second = std::next(first);
+  const bool alone = second == lines.end() || second->name != name;
   const State& state = turn_.state();
   const Holder first_holder = state.grants.waiters.find(head)->request.holder;
   // Who waits for others elsewhere, too, lets them go ahead, lest he come to hold what they need.

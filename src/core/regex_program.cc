@@ -105,7 +105,7 @@ class Parser {
     const std::optional<std::size_t> least = number();
     if (!least) return false;
     repeat.least = *least;
-    repeat.most = *least;
+    repeat.most = least;
     if (accept(",")) {
       repeat.most = number();
       if (repeat.most && *repeat.most < repeat.least) return false;

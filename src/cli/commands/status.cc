@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace reeve::cli {
 
@@ -227,7 +228,7 @@ int watch(Context& context) {
 
 std::string usage_bar(double part, std::size_t width) {
   const auto full = static_cast<std::size_t>(
-      std::min(1.0, std::max(0.0, part)) * static_cast<double>(width) + 0.5);
+      std::lround(std::min(1.0, std::max(0.0, part)) * static_cast<double>(width)));
   std::string cells;
   for (std::size_t i = 0; i < width; ++i) cells += i < full ? "█" : "░";
   return cells;
