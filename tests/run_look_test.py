@@ -65,7 +65,21 @@ FAMILY = """
 """
 
 
-class Family(Project):
+class Listening(Project):
+    def heard(self, which, *words):
+        """Starts it; and what it has said so far."""
+        path = os.path.join(self.base, "heard-" + "-".join(words))
+        with open(path, "w", encoding="utf-8") as file:
+            process = self.start(*words, **{which: file})
+
+        def read():
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+
+        return process, read
+
+
+class Family(Listening):
     """Runs within runs."""
 
     def setUp(self):
@@ -96,11 +110,11 @@ class Family(Project):
     def test_reading_along_hears_those_within(self):
         self.put("hold", "")
         id = self.run_id("fan")
-        reading = self.start("logs", id, "-f")
-        self.assertEqual({reading.stdout.readline() for _ in range(2)}, {"one speaks\n", "two speaks\n"})
+        reading, heard = self.heard("stdout", "logs", id, "-f")
+        self.until(lambda: sorted(heard().splitlines()) == ["one speaks", "two speaks"], "it is not heard")
         os.remove(os.path.join(self.work, "hold"))
-        self.assertEqual(reading.stdout.readline(), "the parent\n")
         self.assertEqual(reading.wait(30), 0)
+        self.assertTrue(heard().endswith("speaks\nthe parent\n"), heard())
 
     def test_several_of_one_name_are_numbered(self):
         id = self.data("run", "each", "--wait")["id"]
@@ -139,7 +153,7 @@ class Family(Project):
         self.reeve("wait", id, other)
 
 
-class Follow(Project):
+class Follow(Listening):
     def test_who_follows_is_told_of_the_question_and_how_to_answer_it(self):
         self.write("""
             [command.break]
@@ -151,22 +165,18 @@ class Follow(Project):
             name = "work"
             run  = "exit 3"
         """)
-        following = self.start("run", "break", "x", "--follow")
-        heard = ""
-        while " asks: " not in heard:
-            line = following.stderr.readline()
-            self.assertTrue(line, heard)
-            heard += line
-        ask = re.search(r"`reeve decision resolve (ask-\S+) --choice retry`, or skip, fail, cancel", heard)
-        self.assertTrue(ask, heard)
+        following, heard = self.heard("stderr", "run", "break", "x", "--follow")
+        self.until(lambda: " asks: " in heard(), "who follows is told of no question")
+        ask = re.search(r"`reeve decision resolve (ask-\S+) --choice retry`, or skip, fail, cancel", heard())
+        self.assertTrue(ask, heard())
         said = self.out("decision", "resolve", ask.group(1), "--choice", "fail", "-m", "no use")
         self.assertEqual(said, f"{ask.group(1)} answered: fail (no use)")
         self.assertEqual(following.wait(30), 1)
         # Who comes later is told as well.
         id = self.run_id("break", "one two three four five six seven eight nine ten eleven twelve thirteen fourteen")
         ask = self.blocked(id, "decision")["blocked_on"]["name"]
-        waiting = self.start("wait", id)
-        self.assertIn(f"{id} asks: ", waiting.stderr.readline())
+        waiting, heard = self.heard("stderr", "wait", id)
+        self.until(lambda: f"{id} asks: " in heard(), "who waits is told of no question")
         # 80 columns are used, and a command to copy is whole.
         terminal = Terminal(self, "show", id)
         self.assertEqual(terminal.end(), 0)

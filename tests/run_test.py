@@ -603,7 +603,7 @@ class Steps(Project):
         self.blocked(second, "lock")
         why = self.out("why", second)
         self.assertIn(f"lock main held by {id}", why)
-        self.assertRegex(why, f"phase second of {id} since .*, process [0-9]+\n")
+        self.assertRegex(why, rf"phase second of {id} \(go\) since .*, process [0-9]+\n")
         link = self.data("why", second)["waiting_on"][-1]
         with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
             self.assertRegex(file.read(), b"(?s)^bash\0.*second")
