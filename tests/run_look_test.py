@@ -129,6 +129,35 @@ class Family(Listening):
         self.assertEqual(logs.stderr, "a#1:\na#2:\nmend#1:\na#1, visit 2:\n")
         self.assertEqual(self.out("logs", id, "--phase", "a", "--attempt", "2"), "a")
 
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_what_an_agent_is_sent_is_of_its_own_visit(self):
+        self.write("""
+            [command.talk]
+            run = { pipeline = "talk" }
+            [pipeline.talk]
+            [[pipeline.talk.phase]]
+            name  = "chat"
+            agent = "it"
+            next  = "again"
+            [[pipeline.talk.phase]]
+            name    = "again"
+            run     = "test -e second || { touch second; exit 1; }"
+            on_fail = "chat"
+            [agent.it]
+            kind    = "generic"
+            command = "while read -r line; do echo got $line; if [ $line = over ]; then exit 0; fi; done"
+        """, "talk.toml")
+        id = self.run_id("talk")
+        for visit in (1, 2):
+            agents = self.until(lambda: [all for all in [self.data("show", id).get("agents", [])]
+                                         if len(all) == visit])[0]
+            self.until(lambda: "started_at" in self.data("agent", "show", agents[-1]["id"]))
+            self.reeve("agent", "send", agents[-1]["id"], "over")
+            self.until(lambda: self.data("agent", "show", agents[-1]["id"])["state"] == "done")
+        self.reeve("wait", id)
+        labels = set(re.findall(r"(?m)^(chat.*):$", self.reeve("logs", id).stderr))
+        self.assertEqual(labels, {"chat#1 it", "chat#1 it, visit 2"})
+
     def test_why_has_siblings_side_by_side_and_says_which_waits_for_what(self):
         self.put("hold", "")
         id = self.run_id("fan")
@@ -148,7 +177,8 @@ class Family(Listening):
         lines = self.out("why", other).split("\n")
         for name, lock in (("c1", "left"), ("c2", "right")):
             line = [each for each in lines if f"lock {lock}" in each][0]
-            self.assertTrue(line.startswith(f"    {waits[name]} ({name}) waits for lock {lock} held by {names[name]}"), lines)
+            told = f"    {waits[name]} ({name}) waits for lock {lock} held by {names[name]}"
+            self.assertTrue(line.startswith(told), lines)
         os.remove(os.path.join(self.work, "hold"))
         self.reeve("wait", id, other)
 
@@ -246,7 +276,7 @@ class Why(Project):
         self.assertRegex(told, rf"    …\n   25\. {runs[-1]}  since")
         self.assertEqual(told.count("  since"), 4, told)
         of_lock = self.out("why", "main")
-        self.assertRegex(of_lock, rf"in line, 25\n    1\. {runs[0]}  since[^\n]*\n.*\n    3\. {runs[2]}  since[^\n]*\n    …")
+        self.assertRegex(of_lock, rf"in line, 25\n    1\. {runs[0]}  since.*\n.*\n    3\. {runs[2]}  since.*\n    …")
         # The first in line waits for one of the two, and not for itself.
         first = self.out("why", runs[0])
         self.assertIn("lock main held by ana", first)
@@ -388,7 +418,8 @@ class Questions(Project):
         self.assertEqual([each["kind"] for each in self.data("status")["attention"]], ["queue"])
 
     def test_options_are_looked_at_before_anybody_is_asked(self):
-        for wrong, why in ((["a", ""], "one line, and not empty"), (["a\nb"], "one line"), (["a", "a"], "a is there twice")):
+        for wrong, why in ((["a", ""], "one line, and not empty"), (["a\nb"], "one line"),
+                           (["a", "a"], "a is there twice")):
             told = self.err("ask", "Which?", *(word for each in wrong for word in ("--option", each)), code=2)
             self.assertIn(why, told)
             self.assertNotIn("waiting", told)

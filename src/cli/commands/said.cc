@@ -8,7 +8,6 @@
 #include <charconv>
 #include <dirent.h>
 #include <fcntl.h>
-#include <functional>
 #include <sys/stat.h>
 #include <tuple>
 #include <unistd.h>
@@ -45,6 +44,7 @@ constexpr std::size_t piece = std::size_t{64} << 10U;
 struct LogFile {
   std::string path;
   std::string label;  // merge#2
+  std::string place;  // its folder, if all that is in there is called the same; else its path
   std::uint64_t sequence = 0;
   std::uint64_t index = 0;
 };
@@ -76,6 +76,7 @@ void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
   while (const dirent* const entry = ::readdir(directory)) {
     auto file = parse_name(place.folder, entry->d_name);
     if (!file) continue;
+    file->place = place.label.empty() ? file->path : place.folder;
     if (!place.label.empty()) file->label = place.label;
     if (!place.within.empty()) file->label = place.within + "/" + file->label;
     files.push_back(*std::move(file));
@@ -83,25 +84,32 @@ void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
   ::closedir(directory);
 }
 
-// A phase that is entered once more counts its attempts anew: who is called as one before is of
-// another visit, and so is a lower number.
+// A phase that is entered once more counts its attempts anew: who is called as one before, and lies
+// elsewhere, is of another visit, and so is a lower number. What has no number of its own (what was
+// sent to an agent) is of the visit of those that lie with it.
 void tell_visits_apart(std::vector<LogFile>& files) {
   struct Visit {
     std::size_t number = 1;
     std::int64_t attempt = 0;
-    std::set<std::string> labels;
+    std::map<std::string, std::string> places;  // by label
   };
-  std::map<std::string, Visit, std::less<>> visits;  // by phase
-  for (LogFile& file : files) {
+  std::map<std::string, Visit> visits;  // by phase
+  std::map<std::string, std::size_t> of_place;
+  for (const LogFile& file : files) {
     const auto attempt = attempt_of_label(file.label);
-    if (!attempt || is_guard_label(file.label)) continue;
+    if (!attempt || file.sequence == 0) continue;
     Visit& visit = visits[std::string(phase_of_label(file.label))];
-    if (*attempt < visit.attempt || visit.labels.contains(file.label)) {
-      visit = {visit.number + 1, 0, {}};
-    }
+    const auto found = visit.places.find(file.label);
+    const bool again = found != visit.places.end() && found->second != file.place;
+    if (*attempt < visit.attempt || again) visit = {visit.number + 1, 0, {}};
     visit.attempt = *attempt;
-    visit.labels.insert(file.label);
-    if (visit.number > 1) file.label += fmt::format(", visit {}", visit.number);
+    visit.places[file.label] = file.place;
+    of_place[file.place] = visit.number;
+  }
+  for (LogFile& file : files) {
+    const auto found = of_place.find(file.place);
+    if (found == of_place.end() || found->second == 1) continue;
+    file.label += fmt::format(", visit {}", found->second);
   }
 }
 
