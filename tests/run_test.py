@@ -395,9 +395,8 @@ class Questions(Project):
         def answer(choice, *options):
             asking = self.start("ask", "How many?", *(word for each in options for word in ("--option", each)))
             question = self.until(lambda: self.data("decision", "list")["decisions"])[0]
-            self.reeve("decision", "resolve", question["id"], "--choice", "9", code=2 if options else 0)
-            if options:
-                self.out("decision", "resolve", question["id"], "--choice", choice)
+            self.reeve("decision", "resolve", question["id"], "--choice", "9", code=2)
+            self.out("decision", "resolve", question["id"], "--choice" if options else "-m", choice)
             return asking.communicate(timeout=20)[0]
 
         self.assertEqual(answer("1", "2", "1"), "1\n")
@@ -604,10 +603,10 @@ class Steps(Project):
         self.blocked(second, "lock")
         why = self.out("why", second)
         self.assertIn(f"lock main held by {id}", why)
-        self.assertRegex(why, f"phase second of {id} since .*, process [0-9]+\n")
+        self.assertRegex(why, rf"phase second of {id} \(go\) since .*, process [0-9]+\n")
         link = self.data("why", second)["waiting_on"][-1]
         with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
-            self.assertIn(b"hold", file.read())
+            self.assertRegex(file.read(), b"(?s)^bash\0.*second")
         self.assertIn(id, self.out("status"))
         waits = {run["id"]: run.get("blocked_on", {}).get("name") for run in self.data("status")["runs"]}
         self.assertEqual(waits, {id: None, second: "main"})

@@ -9,6 +9,14 @@
 // Sessions of agents. The link `agents/<work id>` is there from before a session can be until its
 // end is durable: so one is found again that no effect speaks of any more.
 namespace reeve::adapters {
+namespace {
+
+std::string last_line_of(std::string_view text) {
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return std::string(text.substr(text.rfind('\n') + 1));
+}
+
+}  // namespace
 
 std::string Runner::link_of(WorkId work) const { return around_.home + "/agents/" + to_text(work); }
 
@@ -72,7 +80,11 @@ Outcome Runner::outcome_of_start(EffectId effect, WorkId work, Outcome starter) 
   const RunDirectory pane(run_path(around_, effect));
   if (!pane.has_started() && std::holds_alternative<RunDirectory::Never>(pane.look())) {
     unlink(link_of(work).c_str());
-    if (starter.error.empty()) starter.error = "its session could not be started";
+    if (starter.error.empty()) {
+      starter.error = "its session could not be started";
+      const std::string said = last_line_of(starter.output);
+      if (!said.empty()) starter.error += ": " + said;
+    }
     starter.ended = Ended::Failed;
     return starter;
   }

@@ -6,6 +6,8 @@
 #include "api/rpc.h"
 #include "api/show_run.h"
 #include "base/match.h"
+#include "codec/shell_word.h"
+#include "core/names.h"
 
 #include <fmt/format.h>
 
@@ -65,7 +67,8 @@ std::optional<std::string> mistake_in(const decision::Decision& decision,
   if (!std::holds_alternative<decision::Open>(decision.state)) return std::nullopt;
   const std::vector<std::string> names = offered(decision);
   const bool any_text = decision.cause == decision::Cause::Asked && names.empty();
-  if (any_text && choice.empty() && text.empty()) return "wants an answer: -m TEXT";
+  if (any_text && !choice.empty()) return "offers none; say the answer with -m TEXT";
+  if (any_text && text.empty()) return "wants an answer: -m TEXT";
   if (any_text) return std::nullopt;
   const bool is_known = std::ranges::find(names, choice) != names.end();
   if (is_known) return std::nullopt;
@@ -104,7 +107,7 @@ void resolve(Asking& ask) {
     if (const auto mistake = mistake_in(decision, choice, command.text)) {
       ask.params.refuse("choice", *mistake);
     }
-    // Of a question without options the answer is the text itself, given either way.
+    // Of a question without options the answer is the text itself.
     command.choice = choice.empty() ? command.text : choice;
   }
   ask.submit("decision", std::move(command), tell_decision);
@@ -122,13 +125,31 @@ void tell_opened(Tell& tell, const Reply& reply) {
   if (owner && owner->waiter == waiting->waiter) json.key("id").plain(to_text(found->second));
 }
 
+// Whoever answers sees them side by side, and names one.
+std::optional<std::string> mistake_in_option(std::string_view text,
+                                             const std::vector<std::string>& before) {
+  if (!is_good_name(text)) {
+    return fmt::format(
+        "are one line each, not empty, without .. and no - or // in front; {} is none",
+        quoted(text));
+  }
+  if (std::ranges::find(before, text) != before.end()) {
+    return fmt::format("must differ; {} is there twice", quoted(text));
+  }
+  return std::nullopt;
+}
+
 // Waits for the answer: `wait_ms` is how long. After that the default is the answer, if there is
 // one. Without `wait_ms` the question stays open when the asker has gone.
 void ask_somebody(Asking& ask) {
   decision::Ask command;
   command.question = ask.params.need_text("question");
-  ask.params.each_text(
-      "options", 100, [&](std::string_view text) { command.options.emplace_back(text); });
+  ask.params.each_text("options", 100, [&](std::string_view text) {
+    if (const auto mistake = mistake_in_option(text, command.options)) {
+      ask.params.refuse("options", *mistake);
+    }
+    command.options.emplace_back(text);
+  });
   const std::string pipeline(ask.params.text("pipeline").value_or(""));
   if (const auto number = ask.params.integer("default", 0, 99)) {
     command.default_choice = static_cast<std::uint32_t>(*number);
@@ -200,6 +221,17 @@ constexpr Named methods[] = {
 };
 
 }  // namespace
+
+std::string how_to_answer(DecisionId id, const decision::Decision& decision) {
+  const std::vector<std::string> names = offered(decision);
+  if (names.empty()) return fmt::format("`reeve decision resolve {} -m TEXT`", to_text(id));
+  std::string text = fmt::format(
+      "`reeve decision resolve {} --choice {}`", to_text(id), codec::shell_word(names.front()));
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += fmt::format("{}{}", i == 1 ? ", or " : ", ", codec::shell_word(names[i]));
+  }
+  return text;
+}
 
 std::span<const Named> decision_methods() { return methods; }
 

@@ -215,12 +215,29 @@ TEST_F(RunMethods, ABlockedLockIsShownWithItsHolderAndWhatThatDoes) {
   EXPECT_TRUE(has(why,
                   {R"("line":[{"holder":")" + second,
                    R"("line_of":"main","place":1)",
-                   R"("what":")" + id + " has held it for too long (max_hold)",
+                   R"("what":"if )" + id + " still holds it, its phase is ended (max_hold)",
                    R"("at":"2019-12-20T01:00:00.000Z")"}));
   EXPECT_TRUE(
       has(ask("why.get", R"({"id":"main"})"),
-          {R"("line":[{"holder":")" + second, id + " has held it for too long (max_hold)"}));
+          {R"("line":[{"holder":")" + second, "if " + id + " still holds it, its phase is ended"}));
   EXPECT_EQ(why.find("heartbeat"), std::string::npos) << "the daemon itself keeps it: " << why;
+}
+
+TEST_F(RunMethods, TheLastOfALongLineHasItsPlaceAndIsShown) {
+  ask("lock.acquire", R"({"names":["main"],"holder":"ben"})");
+  const std::size_t others = counter.connect();
+  for (int i = 0; i < 128; ++i) {
+    counter.ask(others,
+                "lock.acquire",
+                R"({"names":["main"],"wait_ms":-1,"holder":"other)" + std::to_string(i) + R"("})");
+  }
+  const std::string id = start();
+  end_step(0);
+  end_step(0);
+  EXPECT_TRUE(has(ask("why.get", of(id)),
+                  {R"({"holder":"other99","place":100,)",
+                   R"({"holder":")" + id + R"(","place":129,)",
+                   R"("waiting":129,"line_of":"main","place":129)"}));
 }
 
 TEST_F(RunMethods, APhaseIsShownAsItEnded) {

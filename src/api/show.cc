@@ -27,7 +27,8 @@ void show_waiter(Tell& tell, const State& state, WaiterId id, bool weight) {
 void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure, bool is_over) {
   tell.json.field("holder", tenure.holder.name).field("token", tenure.lease.token.value);
   tell.moment("acquired_at", tenure.lease.acquired_at);
-  tell.moment("last_heartbeat", tenure.lease.last_sign);
+  // What the daemon itself keeps, for a run, has no heartbeat.
+  if (tenure.lease.timeout) tell.moment("last_heartbeat", tenure.lease.last_sign);
   const Time grace = is_over ? tenure.lease.last_sign : state.leases_from;
   tell.moment("expires_at", limit_of(tenure.lease, grace));
   show_meta(tell, tenure.meta);

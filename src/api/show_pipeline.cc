@@ -134,24 +134,43 @@ Block of_decision(const State& state, const Pipeline& pipeline, Block block) {
   for (const DecisionId id : open_decisions(state, pipeline.id)) {
     const decision::Decision& decision = *state.decisions.decisions.find(id);
     block.name = to_text(id);
-    block.detail =
-        fmt::format("{} (answer: `reeve decision resolve {}`)", decision.question, to_text(id));
+    block.detail = fmt::format("{} (answer: {})", decision.question, how_to_answer(id, decision));
     break;
   }
   return block;
 }
 
+bool may_have_children(const State& state, const Pipeline& pipeline) {
+  const definition::Pipeline* definition = definition_of(state, pipeline);
+  if (!definition) return true;
+  return std::ranges::any_of(definition->phases, [](const definition::Phase& phase) {
+    return std::holds_alternative<definition::RunPipeline>(phase.action) ||
+           std::holds_alternative<definition::RunParallel>(phase.action) ||
+           std::holds_alternative<definition::RunForEach>(phase.action);
+  });
+}
+
+// Those that are over as well, for as long as they are known. Only the open ones have an index; but
+// numbers grow, so they are among those that began while it was there.
 void show_children(Tell& tell, const State& state, const Pipeline& pipeline) {
-  const auto& children = state.pipelines.children;
-  auto at = children.lower_bound({pipeline.id, 0});
-  if (at == children.end() || at->first.parent != pipeline.id) return;
-  tell.json.key("children").begin_array();
-  for (std::size_t shown = 0;
-       at != children.end() && at->first.parent == pipeline.id && shown < limits::waiters_shown;
-       ++at, ++shown) {
-    tell.json.plain(to_text(at->second));
+  if (!may_have_children(state, pipeline)) return;
+  const auto& all = state.pipelines.pipelines;
+  std::size_t shown = 0;
+  for (auto at = all.lower_bound(pipeline.id); at != all.end(); ++at) {
+    const Pipeline& child = at->second;
+    if (pipeline.ended_at && child.created_at > *pipeline.ended_at) break;
+    const auto* by = std::get_if<pipeline::ByParent>(&child.origin->starter);
+    if (!by || by->pipeline != pipeline.id) continue;
+    if (++shown > limits::list_entries || tell.size() > limits::list_bytes) break;
+    if (shown == 1) tell.json.key("children").begin_array();
+    tell.json.begin_object().key("id").plain(to_text(child.id));
+    tell.json.field("name", child.origin->name).field("state", state_of(child));
+    if (const std::string phase = pipeline::phase_of(child); !phase.empty()) {
+      tell.json.field("phase", phase);
+    }
+    tell.json.end_object();
   }
-  tell.json.end_array();
+  if (shown > 0) tell.json.end_array();
 }
 
 void show_starter(Tell& tell, const Pipeline& pipeline) {

@@ -86,6 +86,10 @@ void show_answer(Tell& tell, const decision::Decision& decision, const decision:
 
 // ── Agents ──
 
+bool is_ending(const task::Task& task) {
+  return std::holds_alternative<task::Done>(task.state) && task.body != task::Body::None;
+}
+
 std::string_view state_of(const task::Task& task) {
   return match(
       task.state,
@@ -96,7 +100,8 @@ std::string_view state_of(const task::Task& task) {
                                                         : agent::text_of(task.seen.doing);
       },
       [](const task::Stuck&) -> std::string_view { return "stuck"; },
-      [](const task::Done& done) {
+      [&](const task::Done& done) -> std::string_view {
+        if (is_ending(task)) return "ending";
         return match(
             done.result,
             [](const task::Success&) -> std::string_view { return "done"; },
@@ -173,7 +178,7 @@ void show_agent(Tell& tell, const State& state, const task::Task& task) {
         json.field("reason", text_of(stuck.reason));
       },
       [&](const task::Done& done) {
-        tell.moment("ended_at", done.at);
+        if (!is_ending(task)) tell.moment("ended_at", task.over_at.value_or(done.at));
         if (const auto* failed = std::get_if<task::Failed>(&done.result)) {
           json.field("error", failed->error);
         }
@@ -183,6 +188,7 @@ void show_agent(Tell& tell, const State& state, const task::Task& task) {
     json.field("seen", agent::text_of(task.seen.doing));
     if (!task.seen.detail.empty()) json.field("detail", task.seen.detail);
   }
+  if (task.body == task::Body::Unseen) json.field("unseen", true);
   json.field("nudges", task.nudges).field("restarts", task.restarts);
   if (!task.begun->workspace.empty()) json.field("workspace", task.begun->workspace);
 }

@@ -54,6 +54,8 @@ void show_pipeline(Tell& tell,
 
 // ── Agents ──
 
+// What was decided of it stands, and what is left of it has yet to be seen gone: "ending".
+bool is_ending(const task::Task& task);
 std::string_view state_of(const task::Task& task);
 void show_agent(Tell& tell, const State& state, const task::Task& task);
 
@@ -71,6 +73,8 @@ std::string_view state_of(const decision::Decision& decision);
 PipelineId pipeline_of(const State& state, const decision::Owner& owner);
 // What is offered, by name: the options of `reeve ask`, or the choices of its cause.
 std::vector<std::string> offered(const decision::Decision& decision);
+// A command that a shell takes as it stands, with the first choice, and the others as words of one.
+std::string how_to_answer(DecisionId id, const decision::Decision& decision);
 // Those that are open for this pipeline.
 std::vector<DecisionId> open_decisions(const State& state, PipelineId pipeline);
 void show_decision(Tell& tell,

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -82,10 +83,14 @@ void show_status(Tell& tell, const State& state) {
     }
   };
   std::uint64_t decisions = 0;
+  std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue
   for (const auto& [owner, id] : state.decisions.open_of) {
     const decision::Decision& decision = *state.decisions.decisions.find(id);
     if (decision.project != tell.project() && decision.project != shared_project) continue;
     ++decisions;
+    const auto* of_item = std::get_if<decision::ItemOwner>(&owner);
+    const queue::Item* item = of_item ? state.queues.items.find(of_item->item) : nullptr;
+    if (item && item->state == queue::ItemState::Dead) ++asked_about[item->queue];
     attend("decision",
            to_text(id),
            fmt::format("{}; `reeve decision show {}`", decision.question, to_text(id)));
@@ -134,12 +139,14 @@ void show_status(Tell& tell, const State& state) {
     show_queue(tell, state, no, queue);
     json.end_object();
     const std::string text = tell.name(name);
-    if (queue.counts.dead > 0) {
+    // Those that somebody is asked about stand there already.
+    const auto asked = asked_about.find(no);
+    const std::uint64_t dead = queue.counts.dead - (asked == asked_about.end() ? 0 : asked->second);
+    if (dead > 0) {
       attend("queue",
              text,
-             fmt::format("{} dead; try `reeve queue list {} --state dead`",
-                         queue.counts.dead,
-                         codec::shell_word(text)));
+             fmt::format(
+                 "{} dead; try `reeve queue list {} --state dead`", dead, codec::shell_word(text)));
     }
     if (queue.paused)
       attend("queue",

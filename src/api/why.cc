@@ -10,30 +10,75 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
 namespace reeve::api {
 namespace {
 
-template <class Line, class First, class IsOfLine>
-std::vector<WaiterId> show_line(
-    Tell& tell, const State& state, const Line& line, const First& first, IsOfLine is_of_line) {
-  std::vector<WaiterId> waiters;
+// Those who wait for one thing, the first one first: all of them.
+std::vector<WaiterId> line_of(const State& state, const LockName& name) {
+  std::vector<WaiterId> line;
+  const auto& all = state.grants.lock_lines;
+  for (auto at = all.lower_bound(grant::LockPlace{name, {}}); at != all.end() && at->name == name;
+       ++at) {
+    line.push_back(at->waiter);
+  }
+  return line;
+}
+
+std::vector<WaiterId> line_of(const State& state, const SemaphoreName& name) {
+  std::vector<WaiterId> line;
+  const auto& all = state.grants.slot_lines;
+  for (auto at = all.lower_bound(grant::SlotPlace{name, false, {}});
+       at != all.end() && at->name == name;
+       ++at) {
+    line.push_back(at->waiter);
+  }
+  return line;
+}
+
+std::uint32_t weight_of(const grant::Waiter& waiter, const SemaphoreName& name) {
+  const auto& slots = waiter.request.slots;
+  const auto found = std::ranges::find(slots, name, &grant::SlotWant::name);
+  return found == slots.end() ? 0 : found->weight;
+}
+
+bool is_of(const grant::Waiter& waiter, PipelineId run) {
+  const auto* phase = std::get_if<grant::ToPhase>(&waiter.request.origin);
+  return phase && phase->pipeline == run;
+}
+
+// Its place, from 1; 0: it is not in the line.
+std::size_t place_of(const State& state, const std::vector<WaiterId>& line, PipelineId run) {
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const grant::Waiter* waiter = state.grants.waiters.find(line[i]);
+    if (waiter && is_of(*waiter, run)) return i + 1;
+  }
+  return 0;
+}
+
+// The first of them, the one at `asker` wherever it stands, and how many there are. Of a semaphore
+// each with what it wants of it.
+void show_line(Tell& tell,
+               const State& state,
+               const std::vector<WaiterId>& line,
+               const SemaphoreName* semaphore,
+               std::size_t asker = 0) {
   tell.json.key("line").begin_array();
-  for (auto at = line.lower_bound(first); at != line.end() && is_of_line(*at); ++at) {
-    if (waiters.size() == limits::waiters_shown) break;
-    waiters.push_back(at->waiter);
-    const grant::Waiter* waiter = state.grants.waiters.find(at->waiter);
+  for (std::size_t place = 1; place <= line.size(); ++place) {
+    if (place > limits::waiters_shown && place != asker) continue;
+    const grant::Waiter* waiter = state.grants.waiters.find(line[place - 1]);
     if (!waiter) continue;
-    tell.json.begin_object().field("holder", waiter->request.holder.name);
+    tell.json.begin_object().field("holder", waiter->request.holder.name).field("place", place);
+    if (semaphore) tell.json.field("weight", weight_of(*waiter, *semaphore));
     tell.moment("since", waiter->since);
     tell.moment("until", waiter->until);
     if (!session::is_here(state, waiter->request.session)) tell.json.field("away", true);
     tell.json.end_object();
   }
-  tell.json.end_array();
-  return waiters;
+  tell.json.end_array().field("waiting", line.size());
 }
 
 std::string holder_of(const State& state, WaiterId id) {
@@ -57,9 +102,8 @@ std::optional<Next> next_of_run(const State& state, const Holder& holder) {
   const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
   const pipeline::Pipeline* run = id ? state.pipelines.pipelines.find(*id) : nullptr;
   if (!run || !run->holding.until) return std::nullopt;
-  return Next{
-      fmt::format("{} has held it for too long (max_hold), and its phase is ended", holder.name),
-      run->holding.until};
+  return Next{fmt::format("if {} still holds it, its phase is ended (max_hold)", holder.name),
+              run->holding.until};
 }
 
 std::optional<Next> next_of_lock(const State& state,
@@ -106,65 +150,68 @@ std::optional<Next> next_of_semaphore(const State& state,
   return first;
 }
 
-std::vector<WaiterId> show_line(Tell& tell, const State& state, const LockName& name) {
-  return show_line(
-      tell, state, state.grants.lock_lines, grant::LockPlace{name, {}}, [&](const auto& at) {
-        return at.name == name;
-      });
-}
+// What of all that it wants is in its way: what somebody has, else that of which too little is
+// free, else the line that it does not lead.
+struct Wanted {
+  const LockName* lock = nullptr;
+  const SemaphoreName* slot = nullptr;
+};
 
-std::vector<WaiterId> show_line(Tell& tell, const State& state, const SemaphoreName& name) {
-  return show_line(
-      tell, state, state.grants.slot_lines, grant::SlotPlace{name, false, {}}, [&](const auto& at) {
-        return at.name == name;
-      });
-}
-
-// Its place among those who are shown, from 1; 0: it is further back.
-std::size_t place_of(const State& state, const std::vector<WaiterId>& line, PipelineId run) {
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const grant::Waiter* waiter = state.grants.waiters.find(line[i]);
-    const auto* phase = waiter ? std::get_if<grant::ToPhase>(&waiter->request.origin) : nullptr;
-    if (phase && phase->pipeline == run) return i + 1;
-  }
-  return 0;
-}
-
-// Of several that it wants all or none of: the first that somebody has.
-const LockName* lock_in_the_way(const State& state, const pipeline::Pipeline& pipeline) {
-  for (const LockName& name : pipeline.holding.locks) {
+Wanted in_the_way(const State& state, const pipeline::Pipeline& pipeline) {
+  const pipeline::Holding& wanted = pipeline.holding;
+  for (const LockName& name : wanted.locks) {
     const lock::Lock* lock = state.locks.locks.find(name);
-    if (lock && lock::tenure_of(*lock)) return &name;
+    if (lock && lock::tenure_of(*lock)) return {&name, nullptr};
   }
-  if (!pipeline.holding.slots.empty() || pipeline.holding.locks.empty()) return nullptr;
-  return &pipeline.holding.locks.front();
+  const auto behind = [&](const std::vector<WaiterId>& line) {
+    return place_of(state, line, pipeline.id) > 1;
+  };
+  for (const SemaphoreName& name : wanted.slots) {
+    const semaphore::Semaphore* found = state.semaphores.semaphores.find(name);
+    const std::vector<WaiterId> line = line_of(state, name);
+    const std::size_t place = place_of(state, line, pipeline.id);
+    const grant::Waiter* waiter = place ? state.grants.waiters.find(line[place - 1]) : nullptr;
+    const std::uint32_t weight = waiter ? weight_of(*waiter, name) : 1;
+    if (place > 1 || (found && semaphore::available(*found) < weight)) return {nullptr, &name};
+  }
+  for (const LockName& name : wanted.locks) {
+    if (behind(line_of(state, name))) return {&name, nullptr};
+  }
+  if (!wanted.slots.empty()) return {nullptr, &wanted.slots.front()};
+  return {wanted.locks.empty() ? nullptr : &wanted.locks.front(), nullptr};
+}
+
+// What it wants of a semaphore, and what is free.
+void show_want(Tell& tell,
+               const State& state,
+               const SemaphoreName& name,
+               const std::vector<WaiterId>& line,
+               std::size_t place) {
+  const semaphore::Semaphore* found = state.semaphores.semaphores.find(name);
+  const grant::Waiter* self = place > 0 ? state.grants.waiters.find(line[place - 1]) : nullptr;
+  if (!found || !self) return;
+  tell.json.field("wants", weight_of(*self, name));
+  tell.json.field("free", semaphore::available(*found)).field("capacity", found->config.capacity);
 }
 
 }  // namespace
 
 void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipeline) {
-  const LockName* lock = lock_in_the_way(state, pipeline);
-  std::vector<WaiterId> line;
-  std::optional<Next> next;
-  std::string name;
-  if (lock) {
-    line = show_line(tell, state, *lock);
-    next = next_of_lock(state, *lock, line, tell.now().now);
-    name = tell.name(*lock);
-  } else if (!pipeline.holding.slots.empty()) {
-    const SemaphoreName& slot = pipeline.holding.slots.front();
-    line = show_line(tell, state, slot);
-    next = next_of_semaphore(state, slot, line);
-    name = tell.name(slot);
-  } else {
+  const Wanted wanted = in_the_way(state, pipeline);
+  if (!wanted.lock && !wanted.slot) {
     tell.json.key("line").begin_array().end_array();
     return;
   }
-  tell.json.field("line_of", name);
-  if (const std::size_t place = place_of(state, line, pipeline.id)) {
-    tell.json.field("place", place);
-  }
-  tell_next(tell, next);
+  const std::vector<WaiterId> line =
+      wanted.lock ? line_of(state, *wanted.lock) : line_of(state, *wanted.slot);
+  const std::size_t place = place_of(state, line, pipeline.id);
+  show_line(tell, state, line, wanted.slot, place);
+  tell.json.field("line_of", wanted.lock ? tell.name(*wanted.lock) : tell.name(*wanted.slot));
+  if (place > 0) tell.json.field("place", place);
+  if (wanted.slot) show_want(tell, state, *wanted.slot, line, place);
+  tell_next(tell,
+            wanted.lock ? next_of_lock(state, *wanted.lock, line, tell.now().now)
+                        : next_of_semaphore(state, *wanted.slot, line));
 }
 
 void why_lock(Tell& tell, const State& state, const LockName& name) {
@@ -173,7 +220,8 @@ void why_lock(Tell& tell, const State& state, const LockName& name) {
   chain.begin();
   chain.lock(name);
   chain.end();
-  const std::vector<WaiterId> line = show_line(tell, state, name);
+  const std::vector<WaiterId> line = line_of(state, name);
+  show_line(tell, state, line, nullptr);
   tell_next(tell, next_of_lock(state, name, line, tell.now().now));
 }
 
@@ -183,7 +231,12 @@ void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name) {
   chain.begin();
   chain.semaphore(name);
   chain.end();
-  const std::vector<WaiterId> line = show_line(tell, state, name);
+  const std::vector<WaiterId> line = line_of(state, name);
+  show_line(tell, state, line, &name);
+  if (const semaphore::Semaphore* found = state.semaphores.semaphores.find(name)) {
+    tell.json.field("free", semaphore::available(*found));
+    tell.json.field("capacity", found->config.capacity);
+  }
   tell_next(tell, next_of_semaphore(state, name, line));
 }
 

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <vector>
+#include <utility>
 
 namespace reeve::api {
 namespace {
@@ -62,7 +62,7 @@ void Chain::lock(const LockName& name) {
                            words_for(ending.cause));
       });
   entry("lock", tell_.name(name), &tenure->holder, tenure->lease.acquired_at, detail, tenure->meta);
-  waits_of(tenure->holder);
+  behind(tenure->holder);
 }
 
 // A free lock with a line is kept for the first in it, who waits for something else as well.
@@ -72,11 +72,13 @@ void Chain::kept(const LockName& name) {
   const grant::Waiter* waiter = state_.grants.waiters.find(first->waiter);
   if (!waiter) return;
   const Holder holder = waiter->request.holder;
+  // It is not what keeps that one itself.
+  if (waiting_ && holder == pipeline::holder_of(*waiting_)) return;
   fact("lock",
        tell_.name(name),
        waiter->since,
        fmt::format("free, and kept for {}, who waits for more than that", holder.name));
-  waits_of(holder);
+  behind(holder);
 }
 
 void Chain::semaphore(const SemaphoreName& name) {
@@ -84,7 +86,6 @@ void Chain::semaphore(const SemaphoreName& name) {
   const auto& slots = state_.semaphores.slots;
   const semaphore::Semaphore* found = state_.semaphores.semaphores.find(name);
   if (!found) return;
-  std::vector<Holder> holders;
   for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
     const auto& [key, slot] = *at;
     if (!entry("sem",
@@ -97,9 +98,8 @@ void Chain::semaphore(const SemaphoreName& name) {
                slot.meta)) {
       return;
     }
-    holders.push_back(key.holder);
+    behind(key.holder);
   }
-  for (const Holder& holder : holders) waits_of(holder);
 }
 
 void Chain::claim(ItemId id, const queue::Item& item) {
@@ -110,7 +110,7 @@ void Chain::claim(ItemId id, const queue::Item& item) {
           : fmt::format(
                 "being processed for {}, attempt {}", ago(held.taken_at, now_), item.attempts);
   entry("item", to_text(id), &held.holder, held.taken_at, detail, held.meta);
-  waits_of(held.holder);
+  behind(held.holder);
 }
 
 void Chain::fact(std::string_view kind,
@@ -133,6 +133,8 @@ bool Chain::entry(std::string_view kind,
   if (++shown_ > longest_chain) return false;
   JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
   if (holder) json.field("holder", holder->name);
+  json.field("depth", depth_);
+  waiter();
   tell_.moment("since", since);
   json.field("detail", detail);
   if (meta && meta->process) json.field("pid", meta->process->pid);
@@ -140,6 +142,21 @@ bool Chain::entry(std::string_view kind,
   if (meta && !meta->host.empty()) json.field("host", meta->host);
   json.end_object();
   return true;
+}
+
+// Of several who wait below one it matters which.
+void Chain::waiter() {
+  if (!waiting_) return;
+  tell_.json.key("waiter").plain(to_text(waiting_->id));
+  tell_.json.field("waiter_name", waiting_->origin->name);
+}
+
+void Chain::behind(const Holder& holder) {
+  const pipeline::Pipeline* const waiting = std::exchange(waiting_, nullptr);
+  ++depth_;
+  waits_of(holder);
+  --depth_;
+  waiting_ = waiting;
 }
 
 // What stands in the way of the waits of this holder: each of them is waited for, too.

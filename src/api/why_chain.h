@@ -14,8 +14,9 @@
 #include <tuple>
 
 // The chain of those who are waited for: who holds a thing, what that one waits for, who holds
-// that, and so on down to a process. Everything is shown once, so a circle ends; inside this folder
-// only.
+// that, and so on down to a process. Everything is shown once, so a circle ends. An entry says how
+// deep it is: what is behind it is one deeper, and those of one depth are side by side. Inside this
+// folder only.
 namespace reeve::api {
 
 class Chain {
@@ -45,7 +46,9 @@ class Chain {
              Time since,
              std::string_view detail,
              const Boxed<HolderMeta>& meta);
+  void behind(const Holder& holder);  // what stands in its way, one deeper
   void waits_of(const Holder& holder);
+  void waiter();
   void running(const pipeline::Pipeline& pipeline);
   void blocked(const pipeline::Pipeline& pipeline,
                std::string_view kind,
@@ -60,6 +63,8 @@ class Chain {
   const State& state_;
   Time now_;
   std::size_t shown_ = 0;
+  std::size_t depth_ = 0;
+  const pipeline::Pipeline* waiting_ = nullptr;  // who waits for the locks and slots at hand
   std::set<std::tuple<std::string, ProjectNo, std::string>> seen_;
 };
 
@@ -71,8 +76,8 @@ struct Next {
 
 void tell_next(Tell& tell, const std::optional<Next>& next);
 
-// Of a run that waits for locks or slots: the line of what is in its way, its place there, and when
-// that is free at the latest, as `why` of the lock or semaphore says.
+// Of a run that waits for locks or slots: the line of what is in its way, its place there, what it
+// wants and what of that is free, and when it is free at the latest.
 void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipeline);
 
 // Of a process that is being ended.

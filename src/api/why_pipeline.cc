@@ -35,7 +35,7 @@ std::string_view tail_of(std::string_view text) {
   return newline == std::string_view::npos ? text : text.substr(newline + 1);
 }
 
-std::string what_it_does(const pipeline::Pipeline& pipeline, Time now) {
+std::string what_it_does(const State& state, const pipeline::Pipeline& pipeline, Time now) {
   const std::string since = ago(pipeline.phase_started_at, now);
   return match(
       pipeline.course,
@@ -51,7 +51,11 @@ std::string what_it_does(const pipeline::Pipeline& pipeline, Time now) {
               return fmt::format("its program runs, the phase for {}", since);
             },
             [&](const pipeline::AgentRun& run) {
-              return fmt::format("agent {} works, the phase for {}", to_text(run.work), since);
+              const task::Task* task = state.tasks.tasks.find(run.work);
+              return fmt::format("agent {} {}, the phase for {}",
+                                 to_text(run.work),
+                                 task && is_ending(*task) ? "is being ended" : "works",
+                                 since);
             },
             [&](const pipeline::StrategyRun& run) {
               return fmt::format("strategy {} runs, the phase for {}", run.name, since);
@@ -112,18 +116,6 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
   return std::nullopt;
 }
 
-// A command that a shell takes as it stands, with the first choice, and the others as words of one.
-std::string how_to_answer(DecisionId id, const decision::Decision& decision) {
-  const std::vector<std::string> names = offered(decision);
-  if (names.empty()) return fmt::format("`reeve decision resolve {} -m TEXT`", to_text(id));
-  std::string text = fmt::format(
-      "`reeve decision resolve {} --choice {}`", to_text(id), codec::shell_word(names.front()));
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    text += fmt::format("{}{}", i == 1 ? ", or " : ", ", codec::shell_word(names[i]));
-  }
-  return text;
-}
-
 }  // namespace
 
 // One entry for what it does or waits for, and then those that are behind that.
@@ -144,17 +136,20 @@ void Chain::running(const pipeline::Pipeline& pipeline) {
   JsonWriter& json = tell_.json.begin_object().field("kind", "phase");
   json.field("name", pipeline::phase_of(pipeline));
   json.key("pipeline").plain(to_text(pipeline.id));
+  json.field("pipeline_name", pipeline.origin->name).field("depth", depth_);
   tell_.moment("since", pipeline.phase_started_at);
-  json.field("detail", what_it_does(pipeline, now_));
+  json.field("detail", what_it_does(state_, pipeline, now_));
   if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
   json.end_object();
   const auto& children = state_.pipelines.children;
   std::size_t shown = 0;
+  ++depth_;
   for (auto at = children.lower_bound({pipeline.id, 0});
        at != children.end() && at->first.parent == pipeline.id && shown < children_shown;
        ++at, ++shown) {
     this->pipeline(at->second);
   }
+  --depth_;
 }
 
 void Chain::blocked(const pipeline::Pipeline& pipeline,
@@ -166,13 +161,16 @@ void Chain::blocked(const pipeline::Pipeline& pipeline,
   const auto* state = std::get_if<pipeline::Blocked>(&pipeline.state);
   const std::size_t before = shown_;
   if (state->reason == pipeline::Reason::Lock || state->reason == pipeline::Reason::Semaphore) {
+    waiting_ = &pipeline;
     for (const LockName& lock_name : pipeline.holding.locks) lock(lock_name);
     for (const SemaphoreName& slot : pipeline.holding.slots) semaphore(slot);
+    waiting_ = nullptr;
     if (shown_ > before) return;
   }
   if (++shown_ > longest_chain) return;
   JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
   json.key("pipeline").plain(to_text(pipeline.id));
+  json.field("pipeline_name", pipeline.origin->name).field("depth", depth_);
   tell_.moment("since", since);
   json.field("detail", detail);
   if (const std::optional<GuardLook> look = guard_of(state_, pipeline)) {
@@ -185,7 +183,9 @@ void Chain::blocked(const pipeline::Pipeline& pipeline,
   }
   json.end_object();
   if (state->reason != pipeline::Reason::Dependency) return;
+  ++depth_;
   for (const PipelineId dependency : pipeline.after) this->pipeline(dependency);
+  --depth_;
 }
 
 void why_pipeline(Tell& tell, const State& state, PipelineId id) {
@@ -252,6 +252,11 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
                            agent::text_of(task.seen.doing),
                            format_duration(std::chrono::duration_cast<std::chrono::seconds>(
                                idle_of(state, task, now)))));
+  } else if (is_ending(task)) {
+    chain.fact("agent",
+               task.begun->name,
+               std::get<task::Done>(task.state).at,
+               "it is being ended, and over when nothing of it is left");
   }
   chain.end();
   tell.json.key("line").begin_array().end_array();

@@ -123,9 +123,10 @@ void Output::sentence(std::string_view text, std::size_t indent, Style style) {
   const std::string margin(before, ' ');
   const std::string_view words = text.substr(before);
   if (width <= 2 * indent + before) return line(margin + styled(style, words));
-  // The first line begins where it does, the others further right: none is wider than the screen.
-  const std::size_t room = width - std::max(before, indent);
-  line(margin + styled(style, wrapped(words, room, indent)));
+  // The first line begins where it does, the others further right: none is wider than the screen,
+  // and each is as wide as it may be.
+  const std::size_t furthest = std::max(before, indent);
+  line(margin + styled(style, wrapped(words, width - furthest, indent, furthest - before)));
 }
 
 void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }

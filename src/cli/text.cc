@@ -150,16 +150,21 @@ std::size_t end_of_word(std::string_view text) {
 
 }  // namespace
 
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent) {
+std::string wrapped(std::string_view text,
+                    std::size_t width,
+                    std::size_t indent,
+                    std::size_t more) {
   std::string lines;
   std::size_t used = 0;
+  std::size_t room = width + more;
   while (!text.empty()) {
     const std::size_t space = end_of_word(text);
     const std::string_view word = text.substr(0, space);
     const std::size_t cells = display_width(word);
-    if (used > 0 && used + 1 + cells > width) {
+    if (used > 0 && used + 1 + cells > room) {
       lines += '\n' + std::string(indent, ' ');
       used = 0;
+      room = width;
     }
     if (used > 0) lines += ' ';
     lines += word;

@@ -22,8 +22,11 @@ std::string fitted(std::string_view text, std::size_t width);
 
 // Breaks at spaces into lines of at most `width` cells; every line but the first is indented by so
 // much. A word that is longer has a line of its own, and so has a command to copy, in backquotes
-// (`reeve why deploy`): it is never broken.
-std::string wrapped(std::string_view text, std::size_t width, std::size_t indent);
+// (`reeve why deploy`): it is never broken. `more`: by how much the first line may be longer.
+std::string wrapped(std::string_view text,
+                    std::size_t width,
+                    std::size_t indent,
+                    std::size_t more = 0);
 
 // Milliseconds since 1970 of an RFC 3339 moment in UTC ("2026-07-28T09:00:00.250Z").
 std::optional<std::int64_t> parse_moment(std::string_view text);

@@ -32,6 +32,8 @@ TEST(Text, WhatDoesNotFitEndsInDots) {
 
 TEST(Text, LinesBreakBetweenWordsAndNeverWithinACommand) {
   EXPECT_EQ(wrapped("one two three", 8, 2), "one two\n  three");
+  EXPECT_EQ(wrapped("input  one two three four", 8, 7, 7),
+            "input  one two\n       three\n       four");
   EXPECT_EQ(wrapped("it waits; try `reeve why deploy`, or wait", 24, 2),
             "it waits; try\n  `reeve why deploy`, or\n  wait");
   EXPECT_EQ(wrapped("say `reeve decision resolve ask-4f7kq2` now", 12, 0),

@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/program.h"
+#include "cli/commands/said.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -49,14 +50,36 @@ int list(Context& context, const Parsed& parsed) {
 int show(Context& context, const Parsed& parsed) {
   const Answer answer = context.client().ask("agent.show", json_of({{"id", parsed.words[0]}}));
   if (!answer) return context.fail(answer.error());
-  if (context.json()) return context.output.succeed(*answer);
-  for (const auto& [name, value] : answer->members()) {
-    if (name == "seq" || value.is_null()) continue;
-    const bool moment = value.is_string() && parse_moment(value.text()).has_value();
-    context.output.line(fmt::format(
-        "{:<12}{}", name, moment ? context.output.moment(value) : printable(value.text())));
+  Json agent = *answer;
+  // What it said last is why it failed, and lies in its log.
+  const auto home = context.home();
+  if (home && agent["state"].text() == "failed" && agent.has("attempt")) {
+    constexpr std::size_t most = 2000;
+    const std::string said =
+        end_of_logs(fmt::format("{}/logs/{}", home->path, agent["attempt"].text()), most);
+    if (!said.empty()) agent.set("output", said);
   }
-  return context.output.done();
+  if (context.json()) return context.output.succeed(agent);
+  Output& output = context.output;
+  for (const auto& [name, value] : agent.members()) {
+    if (name == "seq" || name == "output" || value.is_null()) continue;
+    std::string text = value.text();
+    if (value.is_array()) {
+      for (const Json& each : value.items()) text += (text.empty() ? "" : ", ") + each.text();
+    } else if (value.is_string() && parse_moment(text)) {
+      text = output.moment(value);
+    }
+    output.sentence(fmt::format("{:<12}{}", name, printable(text)), 12);
+  }
+  if (!agent.has("output")) return output.done();
+  output.line("said last");
+  const std::string said = agent["output"].text();
+  for (std::string_view rest = said; !rest.empty();) {
+    const std::size_t newline = std::min(rest.find('\n'), rest.size());
+    output.line("  | " + printable(rest.substr(0, newline)));
+    rest.remove_prefix(std::min(rest.size(), newline + 1));
+  }
+  return output.done();
 }
 
 int told(Context& context, std::string_view method, Json params, std::string_view words) {
@@ -100,6 +123,13 @@ int told_when(Context& context,
   const Signals signals{SIGINT, SIGTERM};
   Answer now = client.ask("agent.show", json_of({{"id", id}}));
   while (!parsed.has("no-wait") && now && !happened(*before, *now)) {
+    if ((*now)["unseen"].truth()) {
+      return context.fail(Failure{
+          "FAILED",
+          fmt::format("{} cannot be seen to have ended, and somebody is asked; see `reeve why {}`",
+                      id,
+                      id)});
+    }
     std::array<pollfd, 1> others{signals.readable()};
     client.pump(look_every, others);
     if (signals.next()) {

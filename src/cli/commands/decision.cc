@@ -115,12 +115,19 @@ int resolve(Context& context, const Parsed& parsed) {
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   const Json& said = *answer;
-  context.output.line(
-      context.quiet() ? said["id"].text()
-                      : fmt::format("{} answered: {}",
-                                    said["id"].text(),
-                                    printable(said["text"].text().empty() ? said["choice"].text()
-                                                                          : said["text"].text())));
+  if (context.quiet()) {
+    context.output.line(said["id"].text());
+    return context.output.done();
+  }
+  // What was chosen, and what was said with it; of an own question the option or text is the
+  // answer.
+  const std::string choice = said["choice"].text();
+  const bool own = choice == "option" || choice == "text";
+  const std::string words = said[own ? "note" : "text"].text();
+  context.output.line(fmt::format("{} answered: {}{}",
+                                  said["id"].text(),
+                                  printable(own ? said["text"].text() : choice),
+                                  words.empty() ? "" : fmt::format(" ({})", printable(words))));
   return context.output.done();
 }
 

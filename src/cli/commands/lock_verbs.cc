@@ -216,7 +216,9 @@ int show(Context& context, const Parsed& parsed) {
     if (lock.has("label")) output.line(fmt::format("label     {}", label_of(lock)));
     output.line(fmt::format("token     {}", lock["token"].text()));
     output.line(fmt::format("since     {}", output.moment(lock["acquired_at"])));
-    output.line(fmt::format("heartbeat {}", output.moment(lock["last_heartbeat"])));
+    if (lock.has("last_heartbeat")) {
+      output.line(fmt::format("heartbeat {}", output.moment(lock["last_heartbeat"])));
+    }
     output.line(fmt::format("expires   {}", output.moment(lock["expires_at"])));
   }
   const auto& waiters = lock["waiters"].items();

@@ -14,6 +14,8 @@ namespace pipeline_verbs {
 
 namespace {
 
+constexpr std::size_t most_children = 20;
+
 Style style_of(const std::string& state) {
   if (state == "done") return Style::Good;
   if (state == "failed" || state == "blocked") return Style::Bad;
@@ -176,6 +178,22 @@ void tell(Context& context, const Json& pipeline) {
                                    visits));
   }
   tell_list(context, "Phases", lines);
+  lines.clear();
+  for (const Json& child : pipeline["children"].items()) {
+    const std::string how = child["state"].text();
+    const std::string where =
+        how == "done" || !child.has("phase") ? "" : " in " + printable(child["phase"].text());
+    lines.emplace_back(fmt::format("  {:<20} {} {}{}",
+                                   printable(child["name"].text()),
+                                   child["id"].text(),
+                                   output.styled(style_of(how), how),
+                                   where));
+  }
+  if (const std::size_t more = lines.size() > most_children ? lines.size() - most_children : 0) {
+    lines.resize(most_children);
+    lines.emplace_back(fmt::format("  … and {} more", more));
+  }
+  tell_list(context, "Children", lines);
   lines.clear();
   for (const Json& checkpoint : pipeline["checkpoints"].items()) {
     lines.emplace_back(fmt::format("  {} {}: {}",

@@ -1,6 +1,5 @@
 #include "cli/commands/runs.h"
 
-#include "cli/commands/said.h"
 #include "cli/commands/snapshot.h"
 #include "cli/text.h"
 
@@ -9,8 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <fcntl.h>
-#include <map>
-#include <set>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,160 +82,6 @@ Answer change_with_set(Client& client,
   return answer;
 }
 
-bool is_over(const Json& pipeline) {
-  const std::string& state = pipeline["state"].text();
-  return state == "done" || state == "failed" || state == "cancelled";
-}
-
-bool is_reached(const Json& pipeline, Until until) {
-  if (is_over(pipeline)) return true;
-  return until == Until::Running && pipeline["state"].text() == "running";
-}
-
-// One event of a pipeline as a line.
-std::string event_line(const Output& output, const Json& event) {
-  const Json& data = event["data"];
-  const std::string name = event["name"].text();
-  std::string words;
-  const auto add = [&](const std::string& key, const Json& value) {
-    const std::string text = value.is_string() ? value.text() : value.write();
-    if (text.empty() || text == "false" || text == "null") return;
-    words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
-  };
-  for (const auto& [key, value] : data.members()) {
-    if (key == "pipeline" || (key == "name" && data.has("phase"))) continue;
-    if (key != "what") {
-      add(key, value);
-      continue;
-    }
-    // {"has_passed":{"checks":1}}: what it was stands in the event's name already.
-    for (const auto& [kind, facts] : value.members()) {
-      for (const auto& [fact, of] : facts.members()) add(fact, of);
-    }
-  }
-  const auto at = parse_moment(event["at"].text());
-  const std::string time =
-      output.look.iso || !at ? event["at"].text() : format_moment(*at).substr(11, 8);
-  return fmt::format("{} {:<22} {}", output.styled(Style::Dim, time), name, printable(words));
-}
-
-class Watch {
- public:
-  Watch(Context& context, const WatchPlan& plan)
-      : context_(context), client_(context.client()), plan_(plan) {
-    if (!plan_.tells_changes) return;
-    for (const std::string& id : plan_.ids) {
-      said_.try_emplace(id, context_, client_.where().home.path, id, Wanted{});
-    }
-  }
-
-  Watched run() {
-    const Signals signals{SIGINT, SIGTERM};
-    const std::int64_t end = plan_.limit < 0 ? -1 : steady_now() + plan_.limit;
-    // Heard from before the first look, so nothing is missed between.
-    Json patterns = Json::array();
-    constexpr std::size_t most_patterns = 60;
-    if (plan_.ids.size() > most_patterns) {
-      patterns.push("pipeline:**");
-    } else {
-      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
-    }
-    if (plan_.tells_changes) {
-      for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
-    }
-    Json params = json_of({{"match", patterns}, {"all_projects", true}});
-    if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
-    const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
-    for (const std::string& id : plan_.ids) look_at(id);
-    for (;;) {
-      if (const auto answer = client_.take(follow); answer && !*answer) {
-        watched_.failure = answer->error();
-      }
-      while (const auto event = client_.next_event()) heard(*event);
-      if (watched_.failure || is_enough()) break;
-      if (end >= 0 && steady_now() >= end) {
-        watched_.timed_out = true;
-        break;
-      }
-      for (auto& [id, said] : said_) said.read();
-      if (plan_.tells_changes && !context_.output.flush()) break;
-      std::array<pollfd, 1> others{signals.readable()};
-      client_.pump(patience(end), others);
-      if (signals.next()) {
-        watched_.interrupted = true;
-        break;
-      }
-    }
-    client_.cancel(follow);
-    for (auto& [id, said] : said_) {
-      said.read();
-      said.interrupt();
-    }
-    for (const std::string& id : plan_.ids) watched_.pipelines.push_back(seen_[id]);
-    return watched_;
-  }
-
- private:
-  // Until when nothing need be looked at; files tell nobody that they grow.
-  std::int64_t patience(std::int64_t end) const {
-    const std::int64_t most = said_.empty() ? -1 : look_for_more;
-    if (end < 0) return most;
-    const std::int64_t left = std::max<std::int64_t>(0, end - steady_now());
-    return most < 0 ? left : std::min(most, left);
-  }
-
-  void look_at(const std::string& id) {
-    const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
-    if (answer) {
-      seen_[id] = *answer;
-      if (const auto said = said_.find(id); said != said_.end()) said->second.know(*answer);
-    } else {
-      watched_.failure = answer.error();
-    }
-  }
-
-  void heard(const Json& event) {
-    if (event.has("lagged")) {
-      for (const std::string& id : plan_.ids) look_at(id);
-      return;
-    }
-    const std::string& subject = event["subject"].text();
-    const std::string& of = event["data"]["pipeline"].text();
-    const std::string& id = std::ranges::find(plan_.ids, of) != plan_.ids.end() ? of : subject;
-    if (std::ranges::find(plan_.ids, id) == plan_.ids.end()) return;
-    if (plan_.tells_changes) {
-      // First what was said before it happened.
-      Said& said = said_.at(id);
-      said.read(event["seq"].natural());
-      said.interrupt();
-      context_.output.line(context_.json() ? event.write() : event_line(context_.output, event));
-    }
-    look_at(id);
-    // Who waits without looking should know that it is somebody else who has to move.
-    const Json& on = seen_[id]["blocked_on"];
-    const bool asks = on["kind"].text() == "decision" && on.has("name");
-    if (!asks || plan_.tells_changes || !asked_.insert(on["name"].text()).second) return;
-    context_.output.note(fmt::format("{} asks: {}", id, printable(on["detail"].text())));
-  }
-
-  bool is_enough() const {
-    const auto reached = [&](const std::string& id) {
-      const auto found = seen_.find(id);
-      return found != seen_.end() && is_reached(found->second, plan_.until);
-    };
-    return plan_.any ? std::ranges::any_of(plan_.ids, reached)
-                     : std::ranges::all_of(plan_.ids, reached);
-  }
-
-  Context& context_;
-  Client& client_;
-  const WatchPlan& plan_;
-  std::map<std::string, Json> seen_;
-  std::map<std::string, Said> said_;  // --follow
-  std::set<std::string> asked_;
-  Watched watched_;
-};
-
 }  // namespace
 
 Answer change_with_runbook(Context& context,
@@ -257,8 +100,6 @@ Answer change_with_runbook(Context& context,
   if (refused && !secrets->empty()) ::unlink(secrets->c_str());
   return answer;
 }
-
-Watched watch(Context& context, const WatchPlan& plan) { return Watch(context, plan).run(); }
 
 Exit exit_of_pipeline(const Json& pipeline) {
   const std::string& state = pipeline["state"].text();
@@ -330,6 +171,7 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
   }
   if (watched.interrupted) {
     output.flush();
+    if (Output::err_is_terminal()) output.err("\n");  // behind the ^C that the terminal shows
     output.note(
         plan.tells_changes
             ? fmt::format("it goes on, only the watching ended; `reeve logs {} -f` takes it "

@@ -42,6 +42,9 @@ struct Watched {
 // Looks when something is announced about them, not by the clock. Ctrl-C only stops looking.
 Watched watch(Context& context, const WatchPlan& plan);
 
+// Whether it is what the wait is for, or never will be.
+bool is_reached(const Json& pipeline, Until until);
+
 // done 0, failed 1, cancelled 4; still going on: 0.
 Exit exit_of_pipeline(const Json& pipeline);
 

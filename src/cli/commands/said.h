@@ -6,8 +6,10 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // What the programs of a run say, read from their files as these grow: for `logs`, and for
@@ -17,7 +19,13 @@ namespace reeve::cli {
 // How often to look whether there is more, in ms.
 inline constexpr std::int64_t look_for_more = 200;
 
-// The files of one run, each named by a label: `merge#2`, the second attempt of phase merge.
+// The files of one run, each named by a label: `merge#2`, the second attempt of phase merge; when
+// that is entered once more, `merge#1, visit 2`; of a run within it `c1/merge#2`.
+std::string_view phase_of_label(std::string_view label);
+// None: it has no number.
+std::optional<std::int64_t> attempt_of_label(std::string_view label);
+bool is_guard_label(std::string_view label);
+
 struct Wanted {
   std::optional<std::string> phase = {};
   std::optional<std::int64_t> attempt = {};
@@ -31,8 +39,9 @@ class Said {
   // Of the run or agent with this whole id.
   Said(Context& context, const std::string& home, const std::string& id, Wanted wanted);
 
-  // As it is shown now: which agents work for it, and which attempts there were.
-  void know(const Json& shown);
+  // As it is shown now: which agents work for it, and which attempts there were. The same of a run
+  // within it, by the name that has here.
+  void know(const Json& shown, const std::string& within = {});
 
   // Prints all that is new, of what was begun before this change; whether there was anything.
   bool read(std::uint64_t before = std::numeric_limits<std::uint64_t>::max());
@@ -47,6 +56,7 @@ class Said {
   struct Place {
     std::string folder;
     std::string label = {};
+    std::string within = {};  // which run within
   };
 
  private:
@@ -62,11 +72,33 @@ class Said {
   Context& context_;
   std::string logs_;
   std::string id_;
-  std::vector<Place> places_;
+  std::vector<Place> all_places() const;
+
+  std::map<std::string, std::vector<Place>> places_;  // by run
   Wanted wanted_;
   std::map<std::string, Told> told_;
   std::string last_;
   bool in_line_ = false;
 };
+
+// The runs within one, as it is shown: their ids, and what they are called there: `c1`, and of
+// several of one name the second `c1 (2)`. `within`: what it is called itself.
+std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
+                                                             const std::string& within);
+
+// Tells `said` of a run, and of all within it; of one that was seen to be over only once.
+class Family {
+ public:
+  Family(Client& client, Said& said) : client_(client), said_(said) {}
+  void know(const Json& shown, const std::string& within = {});
+
+ private:
+  Client& client_;
+  Said& said_;
+  std::set<std::string> over_;
+};
+
+// The end of the last of the logs in a folder, from the beginning of a line; empty: there is none.
+std::string end_of_logs(const std::string& folder, std::size_t most);
 
 }  // namespace reeve::cli

@@ -140,8 +140,9 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
   const std::vector<std::string> needs = needs_you(seen);
   if (!needs.empty()) heading(text, output, "Needs you");
   for (const std::string& line : needs) {
+    // Whole, for what to do about it stands at the end of it.
     text += fmt::format(
-        "{} {}\n", output.styled(Style::Bad, "!"), width > 2 ? fitted(line, width - 2) : line);
+        "{} {}\n", output.styled(Style::Bad, "!"), width > 4 ? wrapped(line, width - 2, 2) : line);
   }
   for (const std::string& table : {pipeline_verbs::table(output, seen.pipelines, width),
                                    workers_table(output, seen, width),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -69,7 +70,15 @@ int heartbeat_command(Context& context, const Parsed&) {
 int ask_command(Context& context, const Parsed& parsed) {
   Json params = json_of({{"question", parsed.words[0]}});
   Json options = Json::array();
-  for (const std::string_view option : parsed.texts("option")) options.push(option);
+  for (const std::string_view option : parsed.texts("option")) {
+    if (option.empty() || option.find('\n') != std::string_view::npos) {
+      return context.misuse("an --option is one line, and not empty");
+    }
+    if (std::ranges::find(options.items(), Json(option)) != options.items().end()) {
+      return context.misuse(fmt::format("--option {} is there twice", printable(option)));
+    }
+    options.push(option);
+  }
   if (const auto chosen = parsed.text("default")) {
     std::int64_t number = -1;
     for (std::size_t i = 0; i < options.items().size(); ++i) {

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
+#include <dirent.h>
 #include <fcntl.h>
+#include <optional>
+#include <sstream>
+#include <tuple>
 #include <unistd.h>
 #include <vector>
 
@@ -52,11 +55,84 @@ void tell_output(Output& output, std::string_view text, const std::string& inden
   }
 }
 
+// A run by its id, and what it runs if that is known.
+std::string named(const Json& id, const Json& name) {
+  const std::string called = printable(name.text());
+  return called.empty() ? id.text() : fmt::format("{} ({})", id.text(), called);
+}
+
+// One of those that are waited for: indented by how far behind others it is.
+void tell_link(Output& output, const Json& link, const std::string& asker) {
+  const std::string indent(2 + 2 * static_cast<std::size_t>(link["depth"].number()), ' ');
+  std::string line;
+  if (link.has("waiter") && link["waiter"].text() != asker) {
+    line = fmt::format("{} waits for ", named(link["waiter"], link["waiter_name"]));
+  }
+  line += fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
+  if (link.has("pipeline") && link["pipeline"].text() != asker) {
+    line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"]));
+  }
+  if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
+  if (link.has("since")) line += " " + since(output, link["since"]);
+  if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
+  output.sentence(indent + line, indent.size() + 4);
+  if (link.has("detail")) {
+    output.sentence(
+        indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim);
+  }
+  tell_output(output, link["output"].text(), indent);
+}
+
+// What a semaphore has left, and what the asker wants of it; the first in line gets it first.
+std::string wanted_of(const Json& why) {
+  if (!why.has("free")) return "";
+  std::string text = why.has("wants") ? fmt::format(": wants {}, ", why["wants"].text()) : ": ";
+  text += fmt::format("{} of {} free", why["free"].text(), why["capacity"].text());
+  const Json& first = why["line"].items().front();
+  if (why["place"].number() > 1 && first["place"].number() == 1) {
+    text += fmt::format(
+        ", behind {} who wants {}", printable(first["holder"].text()), first["weight"].text());
+  }
+  return text;
+}
+
+// A line that is long is told by its first, the asker and the number: one screen has no room for
+// more, and `--json` has them.
+void tell_in_line(Output& output, const Json& why) {
+  const auto& line = why["line"].items();
+  if (line.empty()) return;
+  constexpr std::int64_t few = 6;
+  constexpr std::int64_t first = 3;
+  const auto listed = static_cast<std::int64_t>(line.size());
+  const std::int64_t all = why.has("waiting") ? why["waiting"].number() : listed;
+  const std::int64_t asker = why.has("line_of") ? why["place"].number() : 0;
+  std::string head = "in line";
+  if (why.has("line_of")) head += fmt::format(" for {}", printable(why["line_of"].text()));
+  if (why.has("place")) head += fmt::format(", at place {}", why["place"].text());
+  if (all > few) head += asker > 0 ? fmt::format(" of {}", all) : fmt::format(", {}", all);
+  output.sentence(head + wanted_of(why), 2);
+  std::int64_t told = 0;
+  for (std::int64_t i = 0; i < listed; ++i) {
+    const Json& each = line[static_cast<std::size_t>(i)];
+    const std::int64_t place = each.has("place") ? each["place"].number() : i + 1;
+    if (all > few && place > first && place != asker) continue;
+    if (place > told + 1) output.line("    …");
+    told = place;
+    output.sentence(
+        fmt::format("  {:>3}. {}  {}{}",
+                    place,
+                    printable(each["holder"].text()),
+                    each.has("weight") ? fmt::format("wants {}, ", each["weight"].text()) : "",
+                    since(output, each["since"])),
+        7);
+  }
+  if (all > told) output.line("    …");
+}
+
 void tell(Context& context, const Json& why) {
   Output& output = context.output;
   const auto& chain = why["waiting_on"].items();
   const std::string name = printable(why["id"].text());
-  const std::string kind = why["kind"].text();
   std::string how;
   if (why.has("state")) {
     how = fmt::format(": {}", why["state"].text());
@@ -68,43 +144,10 @@ void tell(Context& context, const Json& why) {
   } else if (chain.empty()) {
     how = ": nothing is in the way";
   }
-  output.sentence(fmt::format("{} {}{}", kind, output.styled(Style::Bold, name), how));
-  std::string indent = "  ";
-  for (std::size_t i = 0; i < chain.size(); ++i) {
-    const Json& link = chain[i];
-    std::string line = fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
-    if (link.has("pipeline") && link["pipeline"].text() != why["id"].text()) {
-      line += fmt::format(" of {}", link["pipeline"].text());
-    }
-    if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
-    if (link.has("since")) line += " " + since(output, link["since"]);
-    if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
-    output.sentence(indent + line, indent.size() + 4);
-    if (link.has("detail")) {
-      output.sentence(
-          indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim);
-    }
-    tell_output(output, link["output"].text(), indent);
-    // What a queue waits for is side by side, and so are those who have one thing together; else
-    // each waits for the next.
-    const bool together = i + 1 < chain.size() && chain[i + 1]["kind"].text() == "sem" &&
-                          chain[i + 1]["name"].text() == link["name"].text();
-    if (kind != "queue" && !together) indent += "  ";
-  }
-  const auto& line = why["line"].items();
-  if (!line.empty()) {
-    std::string head = "in line";
-    if (why.has("line_of")) head += fmt::format(" for {}", printable(why["line_of"].text()));
-    if (why.has("place")) head += fmt::format(", at place {}", why["place"].text());
-    output.line(head);
-  }
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    output.sentence(fmt::format("  {:>3}. {}  {}",
-                                i + 1,
-                                printable(line[i]["holder"].text()),
-                                since(output, line[i]["since"])),
-                    7);
-  }
+  output.sentence(
+      fmt::format("{} {}{}", why["kind"].text(), output.styled(Style::Bold, name), how));
+  for (const Json& link : chain) tell_link(output, link, why["id"].text());
+  tell_in_line(output, why);
   const Json& next = why["next"];
   if (next.is_object()) {
     output.sentence(
@@ -115,27 +158,85 @@ void tell(Context& context, const Json& why) {
   }
 }
 
-// Who has the custody of a run, as its folder in the home says; 0: it has not begun, or is over.
-std::int64_t process_of(const std::string& home, const std::string& run) {
-  const std::string path = fmt::format("{}/runs/{}/started", home, run);
+// The text of a small file, or nothing.
+std::string text_of_file(const std::string& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return 0;
-  std::array<char, 32> text{};
+  if (file < 0) return {};
+  std::string text(4096, '\0');
   const ssize_t got = ::read(file, text.data(), text.size());
   ::close(file);
-  std::int64_t pid = 0;
-  if (got > 0) std::from_chars(text.data(), text.data() + got, pid);
-  return pid;
+  text.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return text;
 }
 
-// Behind a phase that runs there is a process: the chain ends with it.
+// A process as /proc knows it.
+struct Seen {
+  std::int64_t parent = 0;
+  std::uint64_t begun = 0;
+  char state = '?';
+};
+
+std::optional<Seen> look_at(std::int64_t pid) {
+  const std::string text = text_of_file(fmt::format("/proc/{}/stat", pid));
+  // `pid (name) state parent …`: whatever the name is, it ends with the last parenthesis.
+  const std::size_t name = text.rfind(") ");
+  if (name == std::string::npos) return std::nullopt;
+  std::istringstream rest(text.substr(name + 2));
+  Seen seen;
+  rest >> seen.state >> seen.parent;
+  std::string skipped;
+  constexpr int before_begin = 17;  // the 22nd field; we have read four
+  for (int i = 0; i < before_begin; ++i) rest >> skipped;
+  rest >> seen.begun;
+  return rest ? std::optional(seen) : std::nullopt;
+}
+
+// The oldest child: what whoever has the custody of a run started first, and that is the program.
+std::int64_t first_child_of(std::int64_t parent) {
+  DIR* const all = ::opendir("/proc");
+  if (all == nullptr) return 0;
+  std::int64_t first = 0;
+  std::uint64_t begun = 0;
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  while (const dirent* const entry = ::readdir(all)) {
+    std::int64_t pid = 0;
+    const std::string_view name(entry->d_name);
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad != std::errc{} || end != name.data() + name.size()) continue;
+    const auto seen = look_at(pid);
+    if (!seen || seen->parent != parent || seen->state == 'Z') continue;
+    if (first != 0 && std::tie(begun, first) <= std::tie(seen->begun, pid)) continue;
+    first = pid;
+    begun = seen->begun;
+  }
+  ::closedir(all);
+  return first;
+}
+
+// Behind a phase that runs there is a process: the chain ends with it. Who has the custody of the
+// run stands in its folder in the home; the program is the first that this one started. If that one
+// is gone nobody's end is seen by it any more, and the daemon looks for what is left.
+void add_process(const std::string& home, Json& link) {
+  const std::string text =
+      text_of_file(fmt::format("{}/runs/{}/started", home, link["run"].text()));
+  std::istringstream words(text);
+  std::int64_t keeper = 0;
+  std::uint64_t begun = 0;
+  if (!(words >> keeper >> begun)) return;
+  const auto seen = look_at(keeper);
+  if (!seen || seen->begun != begun || seen->state == 'Z') {
+    link.set("detail", "what watched over its program is gone; what is left of it is looked for");
+    return;
+  }
+  if (const std::int64_t pid = first_child_of(keeper)) link.set("pid", pid);
+}
+
 Json with_processes(Context& context, const Json& why) {
   const auto home = context.home();
   if (!home) return why;
   Json chain = Json::array();
   for (Json link : why["waiting_on"].items()) {
-    const std::int64_t pid = link.has("run") ? process_of(home->path, link["run"].text()) : 0;
-    if (pid != 0) link.set("pid", pid);
+    if (link.has("run")) add_process(home->path, link);
     chain.push(std::move(link));
   }
   Json whole = why;

@@ -1,0 +1,296 @@
+#include "cli/commands/said.h"
+
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <tuple>
+#include <unistd.h>
+
+// The files of what was said lie in the home, one an attempt:
+//
+//     logs/pipe-4f7kq2/merge#2.1234-0.log     the second attempt of phase merge
+//     logs/pipe-4f7kq2/guard tests_pass.log   the last check of a guard
+//     logs/work-81hd2k/agent.1250-0.log       an attempt of an agent
+//
+// and the larger number is the later. What an agent said in a phase belongs to the run as well, and
+// so does what the runs within it say.
+namespace reeve::cli {
+
+std::string_view phase_of_label(std::string_view label) { return label.substr(0, label.find('#')); }
+
+std::optional<std::int64_t> attempt_of_label(std::string_view label) {
+  const std::size_t hash = label.find('#');
+  std::int64_t number = 0;
+  if (hash == std::string_view::npos) return std::nullopt;
+  const auto [end, bad] =
+      std::from_chars(label.data() + hash + 1, label.data() + label.size(), number);
+  return bad == std::errc{} ? std::optional(number) : std::nullopt;
+}
+
+bool is_guard_label(std::string_view label) {
+  return label.substr(label.rfind('/') + 1).starts_with("guard ");
+}
+
+namespace {
+
+constexpr std::size_t piece = std::size_t{64} << 10U;
+
+struct LogFile {
+  std::string path;
+  std::string label;  // merge#2
+  std::string place;  // its folder, if all that is in there is called the same; else its path
+  std::uint64_t sequence = 0;
+  std::uint64_t index = 0;
+};
+
+// "merge#2.1234-0.log"; a guard has no number, and comes first.
+std::optional<LogFile> parse_name(const std::string& folder, std::string_view name) {
+  constexpr std::string_view ending = ".log";
+  if (!name.ends_with(ending)) return std::nullopt;
+  LogFile file;
+  file.path = folder + "/" + std::string(name);
+  name.remove_suffix(ending.size());
+  file.label = name;
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return file;
+  const std::string_view number = name.substr(dot + 1);
+  const char* const end = number.end();
+  const auto [dash, bad] = std::from_chars(number.begin(), end, file.sequence);
+  if (bad != std::errc{} || dash == end || *dash != '-') return file;
+  const auto [stopped, worse] = std::from_chars(dash + 1, end, file.index);
+  if (worse != std::errc{} || stopped != end) return file;
+  file.label = name.substr(0, dot);
+  return file;
+}
+
+void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
+  DIR* const directory = ::opendir(place.folder.c_str());
+  if (directory == nullptr) return;
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
+  while (const dirent* const entry = ::readdir(directory)) {
+    auto file = parse_name(place.folder, entry->d_name);
+    if (!file) continue;
+    file->place = place.label.empty() ? file->path : place.folder;
+    if (!place.label.empty()) file->label = place.label;
+    if (!place.within.empty()) file->label = place.within + "/" + file->label;
+    files.push_back(*std::move(file));
+  }
+  ::closedir(directory);
+}
+
+// A phase that is entered once more counts its attempts anew: who is called as one before, and lies
+// elsewhere, is of another visit, and so is a lower number. What has no number of its own (what was
+// sent to an agent) is of the visit of those that lie with it.
+void tell_visits_apart(std::vector<LogFile>& files) {
+  struct Visit {
+    std::size_t number = 1;
+    std::int64_t attempt = 0;
+    std::map<std::string, std::string> places;  // by label
+  };
+  std::map<std::string, Visit> visits;  // by phase
+  std::map<std::string, std::size_t> of_place;
+  for (const LogFile& file : files) {
+    const auto attempt = attempt_of_label(file.label);
+    if (!attempt || file.sequence == 0) continue;
+    Visit& visit = visits[std::string(phase_of_label(file.label))];
+    const auto found = visit.places.find(file.label);
+    const bool again = found != visit.places.end() && found->second != file.place;
+    if (*attempt < visit.attempt || again) visit = {visit.number + 1, 0, {}};
+    visit.attempt = *attempt;
+    visit.places[file.label] = file.place;
+    of_place[file.place] = visit.number;
+  }
+  for (LogFile& file : files) {
+    const auto found = of_place.find(file.place);
+    if (found == of_place.end() || found->second == 1) continue;
+    file.label += fmt::format(", visit {}", found->second);
+  }
+}
+
+std::vector<LogFile> find_logs(const std::vector<Said::Place>& places) {
+  std::vector<LogFile> files;
+  for (const Said::Place& place : places) add_logs(files, place);
+  std::ranges::sort(files, [](const LogFile& a, const LogFile& b) {
+    return std::tie(a.sequence, a.index, a.label) < std::tie(b.sequence, b.index, b.label);
+  });
+  tell_visits_apart(files);
+  return files;
+}
+
+// How many bytes at the end are the beginning of a character of UTF-8 that goes on.
+std::size_t begun_character(std::string_view bytes) {
+  for (std::size_t back = 1; back <= std::min<std::size_t>(3, bytes.size()); ++back) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - back]);
+    if (byte < 0x80U) return 0;
+    if (byte < 0xc0U) continue;
+    const std::size_t length = byte >= 0xf0U ? 4 : byte >= 0xe0U ? 3 : 2;
+    return length > back ? back : 0;
+  }
+  return 0;
+}
+
+// What is behind `offset`, piece by piece, and no piece ends within a character.
+template <class Each>
+void read_from(const std::string& path, std::uint64_t& offset, Each each) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return;
+  std::string bytes(piece, '\0');
+  for (;;) {
+    const ssize_t got = ::pread(file, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (got <= 0) break;
+    std::string_view some = std::string_view(bytes).substr(0, static_cast<std::size_t>(got));
+    if (some.size() == piece) some.remove_suffix(begun_character(some));
+    offset += some.size();
+    each(some);
+  }
+  ::close(file);
+}
+
+// Where an agent's attempts speak. They are called after their number, or, of a run, after the
+// phase and the agent: `work#1 fixer`, and started anew `work#1 fixer (2)`.
+void add_attempts(std::vector<Said::Place>& places,
+                  const std::string& logs,
+                  const Json& agent,
+                  const std::string& phase,
+                  const std::string& within = {}) {
+  std::size_t number = 0;
+  for (const Json& attempt : agent["attempts"].items()) {
+    ++number;
+    std::string label = phase.empty() ? fmt::format("agent#{}", number)
+                        : number == 1
+                            ? fmt::format("{} {}", phase, agent["agent"].text())
+                            : fmt::format("{} {} ({})", phase, agent["agent"].text(), number);
+    places.push_back({logs + attempt.text(), std::move(label), within});
+  }
+}
+
+}  // namespace
+
+bool Wanted::fits(std::string_view label) const {
+  if (is_guard_label(label)) return guards;
+  if (phase && phase_of_label(label) != *phase) return false;
+  return !attempt || attempt_of_label(label) == attempt;
+}
+
+Said::Said(Context& context, const std::string& home, const std::string& id, Wanted wanted)
+    : context_(context),
+      logs_(home + "/logs/"),
+      id_(id),
+      places_({{id, {{logs_ + id}}}}),
+      wanted_(std::move(wanted)) {}
+
+void Said::know(const Json& shown, const std::string& within) {
+  const std::string& id = within.empty() ? id_ : shown["id"].text();
+  std::vector<Place> places;
+  if (id.starts_with("work-")) add_attempts(places, logs_, shown, {});
+  if (places.empty()) places.push_back({logs_ + id, {}, within});
+  for (const Json& agent : shown["agents"].items()) {
+    add_attempts(places,
+                 logs_,
+                 agent,
+                 fmt::format("{}#{}", agent["phase"].text(), agent["attempt"].text()),
+                 within);
+  }
+  places_[id] = std::move(places);
+}
+
+std::vector<Said::Place> Said::all_places() const {
+  std::vector<Place> all;
+  for (const auto& [id, places] : places_) all.insert(all.end(), places.begin(), places.end());
+  return all;
+}
+
+// Whether there is something behind what was told; of a file that is another one, all of it.
+bool Said::has_more(const std::string& path, Told& told) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
+  return size > told.bytes;
+}
+
+bool Said::read(std::uint64_t before) {
+  bool any = false;
+  for (const LogFile& file : find_logs(all_places())) {
+    if (file.sequence >= before || !wanted_.fits(file.label)) continue;
+    Told& told = told_[file.path];
+    if (!has_more(file.path, told)) continue;
+    read_from(file.path, told.bytes, [&](std::string_view bytes) {
+      any = true;
+      tell(file.path, file.label, bytes);
+    });
+  }
+  return any;
+}
+
+// Whose it is is told on stderr, so that a pipe has what the program said and nothing else; but
+// what ended within a line is ended there, so that nothing is run together.
+void Said::tell(const std::string& path, const std::string& label, std::string_view bytes) {
+  Output& output = context_.output;
+  if (context_.json()) {
+    output.line(json_of({{"label", label}, {"text", bytes}}).write());
+    return;
+  }
+  if (path != last_) {
+    interrupt();
+    output.flush();
+    if (!context_.quiet()) output.err(output.styled_err(Style::Dim, label + ":") + "\n");
+    last_ = path;
+  }
+  output.out(bytes);
+  in_line_ = !bytes.ends_with('\n');
+  if (bytes.size() + 3 >= piece) output.flush();
+}
+
+void Said::interrupt() {
+  if (in_line_ && !context_.json()) context_.output.out("\n");
+  in_line_ = false;
+  last_.clear();
+}
+
+std::vector<std::string> Said::labels() const {
+  std::vector<std::string> labels;
+  for (const LogFile& file : find_logs(all_places())) {
+    if (std::ranges::find(labels, file.label) == labels.end()) labels.push_back(file.label);
+  }
+  return labels;
+}
+
+std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
+                                                             const std::string& within) {
+  std::vector<std::pair<std::string, std::string>> runs;
+  std::map<std::string, std::size_t> count;
+  for (const Json& child : shown["children"].items()) {
+    const std::string name = printable(child["name"].text());
+    const std::size_t number = ++count[name];
+    std::string label = within.empty() ? name : within + "/" + name;
+    if (number > 1) label += fmt::format(" ({})", number);
+    runs.emplace_back(child["id"].text(), std::move(label));
+  }
+  return runs;
+}
+
+std::string end_of_logs(const std::string& folder, std::size_t most) {
+  const std::vector<LogFile> files = find_logs({{folder}});
+  if (files.empty()) return {};
+  struct stat status{};
+  if (::stat(files.back().path.c_str(), &status) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  const bool whole = size <= most;
+  std::uint64_t offset = whole ? 0 : size - most;
+  std::string text;
+  read_from(files.back().path, offset, [&](std::string_view bytes) { text += bytes; });
+  if (const std::size_t newline = text.find('\n'); !whole && newline != std::string::npos) {
+    text.erase(0, newline + 1);
+  }
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace reeve::cli

@@ -1,0 +1,232 @@
+#include "cli/commands/runs.h"
+#include "cli/commands/said.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+// Watching runs: `run --wait`, `run --follow`, `wait`.
+namespace reeve::cli {
+
+namespace {
+
+bool is_over(const Json& pipeline) {
+  const std::string& state = pipeline["state"].text();
+  return state == "done" || state == "failed" || state == "cancelled";
+}
+
+}  // namespace
+
+bool is_reached(const Json& pipeline, Until until) {
+  if (is_over(pipeline)) return true;
+  return until == Until::Running && pipeline["state"].text() == "running";
+}
+
+namespace {
+
+// One event of a pipeline as a line; `within`: which of the runs within it, if it is of one.
+std::string event_line(const Output& output, const Json& event, const std::string& within) {
+  const Json& data = event["data"];
+  const std::string name = event["name"].text();
+  std::string words;
+  const auto add = [&](const std::string& key, const Json& value) {
+    const std::string text = value.is_string() ? value.text() : value.write();
+    if (text.empty() || text == "false" || text == "null") return;
+    words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
+  };
+  for (const auto& [key, value] : data.members()) {
+    if (key == "pipeline" || (key == "name" && data.has("phase"))) continue;
+    if (key != "what") {
+      add(key, value);
+      continue;
+    }
+    // {"has_passed":{"checks":1}}: what it was stands in the event's name already.
+    for (const auto& [kind, facts] : value.members()) {
+      for (const auto& [fact, of] : facts.members()) add(fact, of);
+    }
+  }
+  const auto at = parse_moment(event["at"].text());
+  const std::string time =
+      output.look.iso || !at ? event["at"].text() : format_moment(*at).substr(11, 8);
+  return fmt::format("{} {:<22} {}{}",
+                     output.styled(Style::Dim, time),
+                     name,
+                     within.empty() ? "" : within + ": ",
+                     printable(words));
+}
+
+class Watch {
+ public:
+  Watch(Context& context, const WatchPlan& plan)
+      : context_(context), client_(context.client()), plan_(plan) {
+    if (!plan_.tells_changes) return;
+    for (const std::string& id : plan_.ids) {
+      said_.try_emplace(id, context_, client_.where().home.path, id, Wanted{});
+    }
+  }
+
+  Watched run() {
+    const Signals signals{SIGINT, SIGTERM};
+    const std::int64_t end = plan_.limit < 0 ? -1 : steady_now() + plan_.limit;
+    // Heard from before the first look, so nothing is missed between.
+    Json patterns = Json::array();
+    constexpr std::size_t most_patterns = 60;
+    // Who follows hears of the runs within as well, whose names nobody knows yet.
+    if (plan_.tells_changes || plan_.ids.size() > most_patterns) {
+      patterns.push("pipeline:**");
+    } else {
+      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
+    }
+    if (plan_.tells_changes) {
+      for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
+    }
+    Json params = json_of({{"match", patterns}, {"all_projects", true}});
+    if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
+    const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
+    for (const std::string& id : plan_.ids) {
+      look_at(id);
+      if (!plan_.tells_changes) tell_question(id);
+    }
+    for (;;) {
+      if (const auto answer = client_.take(follow); answer && !*answer) {
+        watched_.failure = answer->error();
+      }
+      while (const auto event = client_.next_event()) heard(*event);
+      if (watched_.failure || is_enough()) break;
+      if (end >= 0 && steady_now() >= end) {
+        watched_.timed_out = true;
+        break;
+      }
+      for (auto& [id, said] : said_) said.read();
+      if (plan_.tells_changes && !context_.output.flush()) break;
+      std::array<pollfd, 1> others{signals.readable()};
+      client_.pump(patience(end), others);
+      if (signals.next()) {
+        watched_.interrupted = true;
+        break;
+      }
+    }
+    client_.cancel(follow);
+    for (auto& [id, said] : said_) {
+      said.read();
+      said.interrupt();
+    }
+    for (const std::string& id : plan_.ids) watched_.pipelines.push_back(seen_[id]);
+    return watched_;
+  }
+
+ private:
+  // Until when nothing need be looked at; files tell nobody that they grow.
+  std::int64_t patience(std::int64_t end) const {
+    const std::int64_t most = said_.empty() ? -1 : look_for_more;
+    if (end < 0) return most;
+    const std::int64_t left = std::max<std::int64_t>(0, end - steady_now());
+    return most < 0 ? left : std::min(most, left);
+  }
+
+  // Of a run that is followed, or one within it: which that is, and what this one is called there.
+  struct Place {
+    std::string root;
+    std::string within;
+  };
+
+  bool is_ours(const std::string& id) const {
+    return std::ranges::find(plan_.ids, id) != plan_.ids.end();
+  }
+
+  std::optional<Place> place_of(const std::string& id) const {
+    if (is_ours(id)) return Place{id, {}};
+    const auto found = within_.find(id);
+    return found == within_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  void look_at(const std::string& id) {
+    const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
+    if (!answer) {
+      if (is_ours(id)) watched_.failure = answer.error();
+      return;
+    }
+    seen_[id] = *answer;
+    if (!plan_.tells_changes) return;
+    const Place place = *place_of(id);
+    said_.at(place.root).know(*answer, place.within);
+    for (const auto& [child, name] : runs_within(*answer, place.within)) {
+      if (within_.emplace(child, Place{place.root, name}).second) look_at(child);
+    }
+  }
+
+  // Somebody's run began: perhaps one within those that are followed.
+  void look_at_parent_of(const std::string& id) {
+    const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
+    if (!answer || !(*answer).has("parent")) return;
+    const std::string parent = (*answer)["parent"].text();
+    if (place_of(parent)) look_at(parent);
+  }
+
+  // Who waits without looking should know that it is somebody else who has to move.
+  void tell_question(const std::string& id) {
+    const Json& on = seen_[id]["blocked_on"];
+    const bool asks = on["kind"].text() == "decision" && on.has("name");
+    if (!asks || !asked_.insert(on["name"].text()).second) return;
+    if (!context_.output.flush()) return;
+    const auto place = place_of(id);
+    const bool inner = place && !place->within.empty();
+    context_.output.note(fmt::format("{}{} asks: {}",
+                                     id,
+                                     inner ? fmt::format(" ({})", place->within) : "",
+                                     printable(on["detail"].text())));
+  }
+
+  void heard(const Json& event) {
+    if (event.has("lagged")) {
+      for (const std::string& id : plan_.ids) look_at(id);
+      return;
+    }
+    const std::string& subject = event["subject"].text();
+    const std::string& of = event["data"]["pipeline"].text();
+    const std::string id = place_of(of) ? of : subject;
+    if (plan_.tells_changes && !place_of(id) && event["name"].text() == "pipeline:started") {
+      look_at_parent_of(id);
+    }
+    const auto place = place_of(id);
+    if (!place) return;
+    if (plan_.tells_changes) {
+      // First what was said before it happened.
+      Said& said = said_.at(place->root);
+      said.read(event["seq"].natural());
+      said.interrupt();
+      context_.output.line(context_.json() ? event.write()
+                                           : event_line(context_.output, event, place->within));
+    }
+    look_at(id);
+    tell_question(id);
+  }
+
+  bool is_enough() const {
+    const auto reached = [&](const std::string& id) {
+      const auto found = seen_.find(id);
+      return found != seen_.end() && is_reached(found->second, plan_.until);
+    };
+    return plan_.any ? std::ranges::any_of(plan_.ids, reached)
+                     : std::ranges::all_of(plan_.ids, reached);
+  }
+
+  Context& context_;
+  Client& client_;
+  const WatchPlan& plan_;
+  std::map<std::string, Json> seen_;
+  std::map<std::string, Said> said_;     // --follow
+  std::map<std::string, Place> within_;  // --follow: the runs within them
+  std::set<std::string> asked_;
+  Watched watched_;
+};
+
+}  // namespace
+
+Watched watch(Context& context, const WatchPlan& plan) { return Watch(context, plan).run(); }
+
+}  // namespace reeve::cli

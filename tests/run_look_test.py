@@ -1,0 +1,437 @@
+"""What one sees of runs: who waits for whom, what those within a run do, how an end is observed."""
+
+import os
+import re
+import shutil
+import signal
+import unittest
+
+from reeve_testing import Terminal, is_alive
+from run_test import Project
+
+FAMILY = """
+    [command.fan]
+    run = { pipeline = "fan" }
+    [pipeline.fan]
+    on_fail = "fail"
+    [[pipeline.fan.phase]]
+    name     = "all"
+    parallel = ["c1", "c2"]
+    [[pipeline.fan.phase]]
+    name = "after"
+    run  = "echo the parent"
+
+    [pipeline.c1]
+    [[pipeline.c1.phase]]
+    name = "s"
+    lock = "left"
+    run  = "echo one speaks; while [ -e hold ]; do sleep 0.05; done"
+    [pipeline.c2]
+    [[pipeline.c2.phase]]
+    name = "s"
+    lock = "right"
+    run  = "echo two speaks; while [ -e hold ]; do sleep 0.05; done"
+
+    [lock.left]
+    [lock.right]
+
+    [command.each]
+    run = { pipeline = "each" }
+    [pipeline.each]
+    [[pipeline.each.phase]]
+    name     = "all"
+    for_each = "[1, 2]"
+    max      = 1
+    pipeline = "one"
+    [pipeline.one]
+    inputs = ["number"]
+    [[pipeline.one.phase]]
+    name = "s"
+    run  = "echo number {number}"
+
+    [command.loop]
+    run = { pipeline = "loop" }
+    [pipeline.loop]
+    [[pipeline.loop.phase]]
+    name = "a"
+    run  = "echo a; test -e second"
+    retry = { max = 1, delay = "10ms" }
+    on_fail = "mend"
+    next    = "end"
+    [[pipeline.loop.phase]]
+    name = "mend"
+    run  = "echo mended; touch second"
+    next = "a"
+"""
+
+
+class Listening(Project):
+    def heard(self, which, *words):
+        """Starts it; and what it has said so far."""
+        path = os.path.join(self.base, "heard-" + "-".join(words))
+        with open(path, "w", encoding="utf-8") as file:
+            process = self.start(*words, **{which: file})
+
+        def read():
+            with open(path, encoding="utf-8") as file:
+                return file.read()
+
+        return process, read
+
+
+class Family(Listening):
+    """Runs within runs."""
+
+    def setUp(self):
+        super().setUp()
+        self.write(FAMILY)
+
+    def test_a_parent_is_shown_and_read_and_followed_with_those_within_it(self):
+        following = self.start("run", "fan", "--follow")
+        told, heads = following.communicate(timeout=60)
+        self.assertEqual(following.returncode, 0, told + heads)
+        for line in ("one speaks", "two speaks", "the parent"):
+            self.assertEqual(told.split("\n").count(line), 1, told)
+        self.assertRegex(told, r"pipeline:phase +c1: .*phase=s\n")
+        self.assertRegex(told, r"pipeline:complete +c2: ")
+        for head in ("c1/s#1:", "c2/s#1:", "after#1:"):
+            self.assertIn(head, heads.split("\n"))
+        id = re.search(r"`reeve logs (\S+)`", heads).group(1)
+        logs = self.reeve("logs", id)
+        self.assertEqual(sorted(logs.stdout.split()), sorted("one speaks two speaks the parent".split()))
+        self.assertIn("c1/s#1:\n", logs.stderr)
+        self.assertEqual(self.out("logs", id, "--phase", "c2/s"), "two speaks")
+        self.assertIn("it has all, after, c", self.err("logs", id, "--phase", "zzz", code=3))
+        children = self.data("show", id)["children"]
+        self.assertEqual([(each["name"], each["state"]) for each in children], [("c1", "done"), ("c2", "done")])
+        shown = self.out("show", id)
+        self.assertRegex(shown, rf"Children\n +c1 +{children[0]['id']} done\n +c2 +{children[1]['id']} done")
+
+    def test_reading_along_hears_those_within(self):
+        self.put("hold", "")
+        id = self.run_id("fan")
+        reading, heard = self.heard("stdout", "logs", id, "-f")
+        self.until(lambda: sorted(heard().splitlines()) == ["one speaks", "two speaks"], "it is not heard")
+        os.remove(os.path.join(self.work, "hold"))
+        self.assertEqual(reading.wait(30), 0)
+        self.assertTrue(heard().endswith("speaks\nthe parent\n"), heard())
+
+    def test_several_of_one_name_are_numbered(self):
+        id = self.data("run", "each", "--wait")["id"]
+        logs = self.reeve("logs", id)
+        self.assertEqual(logs.stdout, "number 1\nnumber 2\n")
+        self.assertEqual(logs.stderr, "one/s#1:\none (2)/s#1:\n")
+
+    def test_the_visits_of_a_loop_are_told_apart(self):
+        id = self.data("run", "loop", "--wait")["id"]
+        logs = self.reeve("logs", id)
+        self.assertEqual(logs.stdout.split(), ["a", "a", "mended", "a"])
+        self.assertEqual(logs.stderr, "a#1:\na#2:\nmend#1:\na#1, visit 2:\n")
+        self.assertEqual(self.out("logs", id, "--phase", "a", "--attempt", "2"), "a")
+
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_what_an_agent_is_sent_is_of_its_own_visit(self):
+        self.write("""
+            [command.talk]
+            run = { pipeline = "talk" }
+            [pipeline.talk]
+            [[pipeline.talk.phase]]
+            name  = "chat"
+            agent = "it"
+            next  = "again"
+            [[pipeline.talk.phase]]
+            name    = "again"
+            run     = "test -e second || { touch second; exit 1; }"
+            on_fail = "chat"
+            [agent.it]
+            kind    = "generic"
+            command = "while read -r line; do echo got $line; if [ $line = over ]; then exit 0; fi; done"
+        """, "talk.toml")
+        id = self.run_id("talk")
+        for visit in (1, 2):
+            agents = self.until(lambda: [all for all in [self.data("show", id).get("agents", [])]
+                                         if len(all) == visit])[0]
+            self.until(lambda: "started_at" in self.data("agent", "show", agents[-1]["id"]))
+            self.reeve("agent", "send", agents[-1]["id"], "over")
+            self.until(lambda: self.data("agent", "show", agents[-1]["id"])["state"] == "done")
+        self.reeve("wait", id)
+        labels = set(re.findall(r"(?m)^(chat.*):$", self.reeve("logs", id).stderr))
+        self.assertEqual(labels, {"chat#1 it", "chat#1 it, visit 2"})
+
+    def test_why_has_siblings_side_by_side_and_says_which_waits_for_what(self):
+        self.put("hold", "")
+        id = self.run_id("fan")
+        names = {each["name"]: each["id"] for each in self.until(
+            lambda: [each for each in [self.data("show", id).get("children", [])] if len(each) == 2])[0]}
+        self.until(lambda: self.out("why", id).count(", process ") == 2)
+        lines = self.out("why", id).split("\n")
+        steps = [line for line in lines if "phase s of" in line]
+        self.assertEqual([line.index("phase") for line in steps], [4, 4], lines)
+        for name, child in names.items():
+            self.assertTrue(any(f"phase s of {child} ({name})" in line for line in steps), lines)
+        other = self.run_id("fan")
+        waits = {each["name"]: each["id"] for each in self.until(
+            lambda: [each for each in [self.data("show", other).get("children", [])] if len(each) == 2])[0]}
+        for child in waits.values():
+            self.blocked(child, "lock")
+        lines = self.out("why", other).split("\n")
+        for name, lock in (("c1", "left"), ("c2", "right")):
+            line = [each for each in lines if f"lock {lock}" in each][0]
+            told = f"    {waits[name]} ({name}) waits for lock {lock} held by {names[name]}"
+            self.assertTrue(line.startswith(told), lines)
+        os.remove(os.path.join(self.work, "hold"))
+        self.reeve("wait", id, other)
+
+
+class Follow(Listening):
+    def test_who_follows_is_told_of_the_question_and_how_to_answer_it(self):
+        self.write("""
+            [command.break]
+            args = "<note>"
+            run  = { pipeline = "break" }
+            [pipeline.break]
+            inputs = ["note"]
+            [[pipeline.break.phase]]
+            name = "work"
+            run  = "exit 3"
+        """)
+        following, heard = self.heard("stderr", "run", "break", "x", "--follow")
+        self.until(lambda: " asks: " in heard(), "who follows is told of no question")
+        ask = re.search(r"`reeve decision resolve (ask-\S+) --choice retry`, or skip, fail, cancel", heard())
+        self.assertTrue(ask, heard())
+        said = self.out("decision", "resolve", ask.group(1), "--choice", "fail", "-m", "no use")
+        self.assertEqual(said, f"{ask.group(1)} answered: fail (no use)")
+        self.assertEqual(following.wait(30), 1)
+        # Who comes later is told as well.
+        id = self.run_id("break", "one two three four five six seven eight nine ten eleven twelve thirteen fourteen")
+        ask = self.blocked(id, "decision")["blocked_on"]["name"]
+        waiting, heard = self.heard("stderr", "wait", id)
+        self.until(lambda: f"{id} asks: " in heard(), "who waits is told of no question")
+        # 80 columns are used, and a command to copy is whole.
+        terminal = Terminal(self, "show", id)
+        self.assertEqual(terminal.end(), 0)
+        line = [each for each in terminal.seen.split("\r\n") if "note = " in each][0]
+        self.assertTrue(66 < len(line) <= 80, line)
+        terminal = Terminal(self, "status")
+        self.assertEqual(terminal.end(), 0)
+        self.assertIn(f"`reeve decision show {ask}`", terminal.seen)
+        self.reeve("decision", "resolve", ask, "--choice", "cancel")
+        self.assertEqual(waiting.wait(30), 4)
+
+    def test_who_stops_following_gets_a_line_of_its_own(self):
+        self.write(FAMILY)
+        self.put("hold", "")
+        terminal = Terminal(self, "run", "fan", "--follow")
+        self.assertTrue(terminal.until(lambda seen: "one speaks" in seen and "two speaks" in seen))
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), 130)
+        self.assertRegex(terminal.seen, r"\^C\r\nreeve: it goes on")
+        os.remove(os.path.join(self.work, "hold"))
+
+
+class Why(Project):
+    def test_a_weighted_semaphore_is_told_by_what_is_wanted_and_what_is_free(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name      = "work"
+            semaphore = "room"
+            run       = "true"
+            [semaphore.room]
+            capacity = 4
+        """)
+        self.reeve("run", "go", "--wait")
+        self.reeve("sem", "acquire", "room", "-w", "3", "--holder", "ana")
+        self.start("sem", "acquire", "room", "-w", "3", "--holder", "heavy", "--wait")
+        self.until(lambda: self.data("sem", "show", "room")["waiting"] == 1)
+        id = self.run_id("go")
+        self.blocked(id, "semaphore")
+        why = self.out("why", id)
+        self.assertIn("in line for room, at place 2: wants 1, 1 of 4 free, behind heavy who wants 3", why)
+        self.assertRegex(why, r"1\. heavy  wants 3, since")
+        self.assertIn("in line: 1 of 4 free", self.out("why", "room"))
+        self.reeve("sem", "release", "room", "--holder", "ana")
+        self.reeve("wait", id)
+
+    def test_a_long_line_fits_a_screen_and_has_the_askers_place(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "work"
+            lock = ["main", "docs"]
+            run  = "true"
+            [lock.main]
+            [lock.docs]
+        """)
+        self.reeve("lock", "acquire", "main", "--holder", "ana")
+        runs = [self.run_id("go") for _ in range(25)]
+        self.until(lambda: self.waiting_for("main") == 25)
+        told = self.out("why", runs[-1])
+        self.assertLessEqual(len(told.split("\n")), 24, told)
+        self.assertIn("in line for main, at place 25 of 25\n", told)
+        self.assertRegex(told, rf"    …\n   25\. {runs[-1]}  since")
+        self.assertEqual(told.count("  since"), 4, told)
+        of_lock = self.out("why", "main")
+        self.assertRegex(of_lock, rf"in line, 25\n    1\. {runs[0]}  since.*\n.*\n    3\. {runs[2]}  since.*\n    …")
+        # The first in line waits for one of the two, and not for itself.
+        first = self.out("why", runs[0])
+        self.assertIn("lock main held by ana", first)
+        self.assertNotIn("kept for", first)
+        self.reeve("lock", "release", "main", "--holder", "ana")
+        self.reeve("wait", *runs)
+
+    def test_the_process_is_the_programs_and_gone_when_that_is(self):
+        self.write(FAMILY)
+        self.put("hold", "")
+        id = self.run_id("fan")
+        self.until(lambda: self.out("why", id).count(", process ") == 2)
+        held = self.data("lock", "show", "left")
+        self.assertNotIn("last_heartbeat", held)
+        self.assertNotIn("heartbeat", self.out("lock", "show", "left"))
+        for link in self.data("why", id)["waiting_on"]:
+            if "run" not in link:
+                continue
+            with open(f"/proc/{link['pid']}/cmdline", "rb") as file:
+                self.assertRegex(file.read(), rb"(?s)^bash\0.*speaks")
+            with open(f"/proc/{link['pid']}/stat", encoding="utf-8") as file:
+                keeper = int(file.read().rpartition(")")[2].split()[1])
+            os.kill(keeper, signal.SIGKILL)
+        self.until(lambda: ", process " not in self.out("why", id))
+        os.remove(os.path.join(self.work, "hold"))
+        self.reeve("cancel", id)
+
+
+class Agents(Project):
+    def test_the_last_words_of_one_that_failed_and_all_its_attempts_are_shown(self):
+        self.write("""
+            [command.mind]
+            run = { agent = "minder" }
+            [agent.minder]
+            kind     = "generic"
+            mode     = "print"
+            command  = "echo so it goes; exit 3"
+            on_error = "fail"
+        """)
+        id = self.data("run", "mind")["id"]
+        self.until(lambda: self.data("agent", "show", id)["state"] == "failed")
+        told = self.out("agent", "show", id)
+        self.assertRegex(told, rf"(?m)^attempts +{id}")
+        self.assertTrue(told.endswith("said last\n  | so it goes"), told)
+        self.assertEqual(self.data("agent", "show", id)["output"], "so it goes")
+
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_it_is_ending_until_nothing_of_it_is_left_and_kill_waits_for_that(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name  = "work"
+            agent = "deaf"
+            [agent.deaf]
+            kind    = "generic"
+            command = "trap '' TERM HUP INT; echo $$ > pid; while :; do sleep 0.2; done"
+        """)
+
+        def begin():
+            run = self.run_id("go")
+            id = self.until(lambda: self.data("show", run).get("agent"))
+            self.until(lambda: self.data("agent", "show", id).get("started_at"))
+            path = os.path.join(self.work, "pid")
+            self.until(lambda: os.path.exists(path) and os.path.getsize(path))
+            with open(path, encoding="utf-8") as file:
+                pid = int(file.read())
+            os.remove(path)
+            return run, id, pid
+
+        run, id, pid = begin()
+        self.assertIn("ended", self.out("agent", "kill", id))
+        self.assertFalse(is_alive(pid))
+        shown = self.data("agent", "show", id)
+        self.assertEqual(shown["state"], "cancelled")
+        self.assertIn("ended_at", shown)
+
+        run, id, pid = begin()
+        self.assertIn("is being ended", self.out("agent", "kill", id, "--no-wait"))
+        shown = self.data("agent", "show", id)
+        of_run, of_agent = self.out("why", run), self.out("why", id)
+        if is_alive(pid):  # five seconds, on a machine that is not stopped meanwhile
+            self.assertEqual(shown["state"], "ending")
+            self.assertNotIn("ended_at", shown)
+            self.assertIn(f"agent {id} is being ended", of_run)
+            self.assertIn("it is being ended", of_agent)
+        self.until(lambda: self.data("agent", "show", id)["state"] == "cancelled")
+        self.assertFalse(is_alive(pid))
+
+    def test_without_tmux_the_failure_says_so(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name  = "work"
+            agent = "a"
+            [agent.a]
+            kind     = "generic"
+            command  = "true"
+            on_error = "fail"
+        """)
+        programs = os.path.join(self.base, "programs")
+        os.mkdir(programs)
+        for folder in ("/usr/bin", "/bin"):
+            for name in os.listdir(folder):
+                if name != "tmux" and not os.path.lexists(os.path.join(programs, name)):
+                    os.symlink(os.path.join(folder, name), os.path.join(programs, name))
+        self.env["PATH"] = programs
+        error = self.error("run", "go", "--wait", code=1)
+        self.assertIn("its session could not be started: there is no tmux", error["message"])
+
+
+class Questions(Project):
+    def test_an_item_that_somebody_is_asked_about_stands_once(self):
+        self.write("""
+            [queue.q]
+            max_attempts = 1
+            on_exhaust   = "escalate"
+            [worker.w]
+            queue   = "q"
+            handler = "pipeline.p"
+            [pipeline.p]
+            inputs  = ["x"]
+            on_fail = "fail"
+            [[pipeline.p.phase]]
+            name = "a"
+            run  = "exit 3"
+        """)
+        self.reeve("worker", "start", "w")
+        self.reeve("queue", "push", "q", '{"x": 1}')
+        self.until(lambda: self.data("decision", "list")["decisions"])
+        needs = self.data("status")["attention"]
+        self.assertEqual([each["kind"] for each in needs], ["decision"])
+        self.reeve("decision", "resolve", needs[0]["name"], "--choice", "dead")
+        self.assertEqual([each["kind"] for each in self.data("status")["attention"]], ["queue"])
+
+    def test_options_are_looked_at_before_anybody_is_asked(self):
+        for wrong, why in ((["a", ""], "one line, and not empty"), (["a\nb"], "one line"),
+                           (["a", "a"], "a is there twice")):
+            told = self.err("ask", "Which?", *(word for each in wrong for word in ("--option", each)), code=2)
+            self.assertIn(why, told)
+            self.assertNotIn("waiting", told)
+        self.assertEqual(self.data("decision", "list")["decisions"], [])
+
+    def test_text_is_not_a_choice_where_none_is_offered(self):
+        asking = self.start("ask", "Which?")
+        question = self.until(lambda: self.data("decision", "list")["decisions"])[0]["id"]
+        self.assertIn("-m TEXT", self.err("decision", "resolve", question, "--choice", "yes", code=2))
+        self.assertIn("answered: blue", self.out("decision", "resolve", question, "-m", "blue"))
+        self.assertEqual(asking.communicate(timeout=20)[0], "blue\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
