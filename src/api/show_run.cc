@@ -37,6 +37,7 @@ std::string_view text_of(decision::Cause cause) {
     case decision::Cause::GuardFailed:
       return "guard";
     case decision::Cause::AgentStuck:
+    case decision::Cause::AgentGone:
       return "agent";
     case decision::Cause::AgentPermission:
       return "permission";
