@@ -101,6 +101,57 @@ class Queues(Project):
         self.until(lambda: "d" in self.lines("out"))
         self.assertEqual(len(self.lines("out")), 4)
 
+    @uses("queue.source", "queue.poll")
+    def test_a_source_that_fails_is_told(self):
+        self.write("""
+            [queue.tracker]
+            source = "cat items.json"
+            poll   = "1s"
+            [worker.it]
+            queue   = "tracker"
+            handler = "pipeline.job"
+            [pipeline.job]
+            inputs = ["id"]
+            [[pipeline.job.phase]]
+            name = "job"
+            run  = "echo {id} >> out"
+        """)
+
+        def fails(words):
+            self.until(lambda: words in self.data("worker", "show", "it").get("poll_error", ""), words)
+
+        self.reeve("worker", "start", "it")
+        fails("No such file")
+        self.assertIn("exit code 1: ", self.data("worker", "show", "it")["poll_error"])
+        for words in (("why", "it"), ("why", "tracker"), ("status",), ("worker", "show", "it")):
+            self.assertIn("No such file", " ".join(self.out(*words).split()), words)
+        self.assertIn("source fails", self.out("worker", "list"))
+        attention = self.data("status")["attention"]
+        self.assertEqual([(each["kind"], each["name"]) for each in attention], [("worker", "it")])
+        failed = [json.loads(line) for line in self.out("events", "--match", "worker:poll_failed", "--json").splitlines()]
+        self.assertIn("No such file", json.dumps(failed[0]))
+
+        self.file("items.json", '[{"id": "a"}]')
+        self.until(lambda: "poll_error" not in self.data("worker", "show", "it"))
+        self.assertEqual(self.data("status")["attention"], [])
+        self.until(lambda: self.stats("tracker")["completed"] == 1)
+        # Nothing at all is no list: what was done is not forgotten by it.
+        self.file("items.json", "")
+        fails("says nothing")
+        self.file("items.json", '[{"id": "a"}]')
+        self.until(lambda: "poll_error" not in self.data("worker", "show", "it"))
+        self.assertEqual(self.stats("tracker")["pushed"], 1)
+        self.file("items.json", '[{"id": "a"}, {"id": "' + "k" * 201 + '"}]')
+
+        def refused():
+            told = self.out("events", "--match", "queue:refuse", "--json").splitlines()
+            return [json.loads(line)["data"]["error"] for line in told]
+
+        self.until(refused)
+        self.assertEqual(refused(), ["its id is longer than 200 bytes"])
+        self.file("items.json", "x" * (9 << 20))
+        fails("more than 8 MiB")
+
 
 class Crons(Project):
     @uses("cron.schedule", "cron.timezone", "cron.interval", "cron.run", "cron.run.pipeline", "cron.run.inputs")

@@ -254,8 +254,9 @@ class Agents(Project):
             name  = "work"
             agent = "fails"
             [agent.asks]
-            mode    = "session"
-            command = "no_such_program_at_all"
+            mode     = "session"
+            command  = "no_such_program_at_all"
+            on_error = "escalate"
             [agent.fails]
             mode     = "session"
             command  = "echo I will fail; exit 4"
@@ -269,10 +270,57 @@ class Agents(Project):
             self.assertIn(f"{agent} has ended", self.err("agent", *words, code=5))
         asks = self.begin("asks")
         self.blocked_by_agent(asks)
-        asked = self.data("decision", "list")["decisions"][0]["id"]
-        self.assertIn("exit code 127", self.out("decision", "show", asked))
+        asked = self.data("decision", "list")["decisions"][0]
+        self.assertRegex(asked["question"], r"has ended \(exit code 127: .*no_such_program_at_all.*not found")
+        self.assertEqual(asked["choices"], ["restart", "done", "fail", "cancel"])
+        for words in (("why", asks), ("status",)):
+            self.assertIn("exit code 127", " ".join(self.out(*words).split()))
+        # There is no session that could hear it.
+        self.assertIn("restart", self.err("decision", "resolve", asked["id"], "--choice", "nudge", code=2))
+        self.assertEqual(self.data("decision", "list")["decisions"][0]["id"], asked["id"])
         self.answer("fail")
         self.ends(asks, "failed")
+
+    @uses("agent.mode", "phase.agent", "phase.retry", "phase.lock")
+    def test_a_session_that_failed_is_tried_again_as_its_phase_says(self):
+        self.write("""
+            [command.go]
+            run  = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name  = "work"
+            agent = "it"
+            lock  = "it"
+            retry = { max = 2, delay = "100ms" }
+            [lock.it]
+            [agent.it]
+            command = "echo began >> out; exit 3"
+            mode    = "session"
+        """)
+        id = self.begin("go")
+        self.until(lambda: self.data("decision", "list")["decisions"], self.read("out"))
+        self.assertEqual(self.lines("out"), ["began"] * 3)
+        asked = self.data("decision", "list")["decisions"][0]
+        self.assertEqual(asked["choices"], ["retry", "skip", "fail", "cancel"])
+        held = [lock["name"] for lock in self.data("lock", "list")["locks"] if lock["state"] == "held"]
+        self.assertEqual(held, [])
+        self.answer("fail")
+        self.ends(id, "failed")
+
+    @uses("agent.mode")
+    def test_what_cannot_be_typed_is_not_sent(self):
+        self.write("""
+            [agent.it]
+            command = "while read -r line; do echo \"got $line\" >> out; done"
+            mode    = "session"
+        """)
+        agent = self.data("agent", "start", "it")["id"]
+        self.until(lambda: self.data("agent", "show", agent)["state"] != "pending")
+        for text in ("", "\n", "\x1b\x07"):
+            self.assertIn("nothing that can be typed", self.err("agent", "send", agent, text, code=2))
+        self.reeve("agent", "send", agent, "hello")
+        self.until(lambda: self.lines("out") == ["began", "got hello"], self.read("out"))
+        self.reeve("cancel", id)
 
     @uses("agent.mode", "agent.idle_timeout", "agent.on_idle", "agent.prompt")
     def test_a_session_that_is_idle_is_nudged_restarted_and_then_somebody_is_asked(self):

@@ -319,7 +319,10 @@ void Holding::collect() {
     wait_for_log();
     outcome_.output = clean_text(without_escapes(tail_of_file(spec_.log, 2 * output_kept)));
   } else {
-    outcome_.output = clean_text((spec_.only_stdout ? stdout_ : log_).recent());
+    // What it printed is what it was for; if it failed, what it said about that is.
+    const bool has_failed = outcome_.ended != Ended::Done || outcome_.signal.has_value() ||
+                            outcome_.exit_code.value_or(0) != 0;
+    outcome_.output = clean_text((spec_.only_stdout && !has_failed ? stdout_ : log_).recent());
   }
   outcome_.output = last_of(outcome_.output, output_kept);
   const std::string published =

@@ -190,6 +190,12 @@ TEST_F(HoldTest, OnlyWhatItSaysOnStdoutCanBeWanted) {
   EXPECT_NE(home.read("log").find("noise"), std::string::npos);
 }
 
+TEST_F(HoldTest, WhyItFailedIsTheOutputOfWhatWasToPrintSomething) {
+  RunSpec spec = home.spec("echo value; sleep 0.1; echo noise >&2; exit 3");
+  spec.only_stdout = true;
+  EXPECT_EQ(held(home, spec).output, "value\nnoise\n");
+}
+
 TEST_F(HoldTest, AFolderThatIsNotThereIsSaid) {
   RunSpec spec = home.spec("echo no");
   spec.directory = home.at("nowhere");

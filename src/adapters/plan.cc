@@ -268,16 +268,29 @@ Result<Plan> plan_for(const Start& start, const Surroundings& around) {
       });
 }
 
-Outcome outcome_for(const Outer& effect, const RunDirectory& folder, Outcome held) {
-  if (!std::holds_alternative<PollQueue>(effect)) return held;
+Outcome outcome_for(const Outer& effect,
+                    const RunDirectory& folder,
+                    Outcome held,
+                    const State& state) {
+  const PollQueue* poll = std::get_if<PollQueue>(&effect);
+  if (!poll) return held;
   held.values.clear();
   if (held.ended != Ended::Done || held.exit_code != 0) return held;
-  Result<Variables> items = parse_items(read_whole(folder.file("stdout")).value_or(""));
+  held.output.clear();
+  const std::string said = read_whole(folder.file("stdout")).value_or("");
+  Result<Variables> items = parse_items(said);
   if (items) {
     held.values = *std::move(items);
+    const queue::QueueNo* no = state.queues.names.find(poll->queue);
+    for (auto& [id, data] : held.values) {
+      if (no && state.queues.listed.contains({*no, id})) data.clear();
+    }
   } else {
     held.ended = Ended::Failed;
-    held.error = items.error().message;
+    // No JSON has a line of ours (BoundedLog).
+    const bool was_cut = said.find("\n[reeve] ... ") != std::string::npos;
+    held.error = was_cut ? "the source says more than 8 MiB, or there is no room for what it says"
+                         : items.error().message;
   }
   return held;
 }

@@ -55,8 +55,12 @@ struct Plan {
 // An error says why it cannot be done at all. Not for kills, nor for sessions (agent_plan.h).
 Result<Plan> plan_for(const Start& start, const Surroundings& around);
 
-// The outcome of an effect, from how its run ended.
-Outcome outcome_for(const Outer& effect, const RunDirectory& folder, Outcome held);
+// The outcome of an effect, from how its run ended. Of a poll that is what the source has: what is
+// known of it already comes without its data, and is not written down once more.
+Outcome outcome_for(const Outer& effect,
+                    const RunDirectory& folder,
+                    Outcome held,
+                    const State& state);
 
 std::string run_path(const Surroundings& around, EffectId id);
 std::string log_path(const Surroundings& around,
@@ -97,7 +101,8 @@ Result<Plan> plan_for(EffectId id, const Nudge& nudge, const Surroundings& aroun
 
 // ── Outside queues (poll_items.cc) ──
 
-// The items of a JSON array, or of lines of JSON, by their `id`. An error says what is wrong.
+// The items of a JSON array, or of lines of JSON, by their `id`. An error says what is wrong. That
+// there are none is said by `[]`: nothing at all is what a command says whose input failed.
 Result<Variables> parse_items(std::string_view text);
 
 }  // namespace reeve::adapters

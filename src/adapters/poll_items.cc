@@ -65,6 +65,9 @@ Result<Variables> parse_items(std::string_view text) {
     if (!at.is_at_end()) return fail(Error::Code::BadRequest, "there is more behind the array");
     return items;
   }
+  if (at.is_at_end()) {
+    return fail(Error::Code::BadRequest, "the source says nothing; that it has none is said by []");
+  }
   while (!at.is_at_end()) {
     if (auto read = read_one(); !read) return fail(read.error());
   }

@@ -59,7 +59,7 @@ struct RunSpec {
   std::uint32_t mask = 022;       // of the files it makes
   std::uint64_t descriptors = 0;  // how many it may have; 0: as many as hold
   bool has_stdin = false;         // from the file, else there is nothing to read
-  bool only_stdout = false;       // is the output of its outcome; the log has all
+  bool only_stdout = false;       // is the output of its outcome if it succeeds; the log has all
   bool in_pane = false;           // of tmux: it talks to its terminal, and the pane is logged
   bool leaves_others = false;     // what it leaves behind is not its own, and may stay
   bool synced = true;             // false: to do it once more after a power loss does no harm

@@ -87,7 +87,8 @@ std::optional<engine::Observation> Runner::adopt(Run run, const RunDirectory::Se
         return engine::StillRunning{};
       },
       [&](const RunDirectory::Ended& ended) -> Answer {
-        return engine::Finished{outcome_for(run.what.what, run.folder, ended.outcome)};
+        return engine::Finished{
+            outcome_for(run.what.what, run.folder, ended.outcome, around_.state())};
       },
       [&](const RunDirectory::Lost& lost) -> Answer {
         if (lost.hold.boot_id != boot_id_) {
@@ -132,7 +133,7 @@ void Runner::hold_ended(RunNo number) {
         run.hold = running.hold;
       },
       [&](const RunDirectory::Ended& end) {
-        ended(number, outcome_for(run.what.what, run.folder, end.outcome));
+        ended(number, outcome_for(run.what.what, run.folder, end.outcome, around_.state()));
       },
       [&](const RunDirectory::Lost& lost) {
         run.hold = lost.hold;

@@ -191,16 +191,37 @@ TEST_F(RunnerTest, ASourceGivesItsItemsByTheirIds) {
             (Variables{{"7", R"({"id": 7, "a": [1]})"}, {"x", R"({"b": 1, "id": "x"})"}}));
   poll.command = R"(printf '{"id":"1"}\n{"id":"2"}\n')";
   EXPECT_EQ(play(poll).values, (Variables{{"1", R"({"id":"1"})"}, {"2", R"({"id":"2"})"}}));
-  poll.command = "true";
-  EXPECT_EQ(play(poll).values, Variables{});
   poll.command = "echo '[]'";
   EXPECT_EQ(play(poll).ended, Ended::Done);
+  EXPECT_EQ(play(poll).values, Variables{});
+  // As `false | cat` does.
+  for (const char* nothing : {"true", "echo"}) {
+    poll.command = nothing;
+    EXPECT_EQ(play(poll).error, "the source says nothing; that it has none is said by []");
+  }
   poll.command = R"(echo '[{"name": 1}]')";
   EXPECT_EQ(play(poll).error, "item 1 of the source has no id");
   poll.command = "echo '[{'";
   EXPECT_EQ(play(poll).ended, Ended::Failed);
-  poll.command = "echo no; exit 3";
+  poll.command = "echo '[]'; echo no network >&2; exit 3";
   EXPECT_EQ(play(poll).exit_code, 3);
+  EXPECT_TRUE(play(poll).output.ends_with("no network\n"));
+}
+
+TEST_F(RunnerTest, WhatIsKnownOfASourceComesWithoutItsData) {
+  const QueueName bugs{project, "bugs"};
+  state.queues.names.set(bugs, 1);
+  state.queues.listed.insert({1, "7"});
+  const Outcome outcome = play(PollQueue{bugs, R"(echo '[{"id": 7}, {"id": 8}]')"});
+  EXPECT_EQ(outcome.values, (Variables{{"7", ""}, {"8", R"({"id": 8})"}}));
+  EXPECT_EQ(outcome.output, "");
+}
+
+TEST_F(RunnerTest, ASourceThatSaysTooMuchIsToldSo) {
+  PollQueue poll{{project, "bugs"},
+                 R"(printf '[{"id":1,"a":"'; head -c 9000000 /dev/zero | tr '\0' x; echo '"}]')"};
+  EXPECT_EQ(play(poll).error,
+            "the source says more than 8 MiB, or there is no room for what it says");
 }
 
 TEST_F(RunnerTest, ManyItemsComeWhole) {

@@ -5,6 +5,7 @@
 #include "api/rpc.h"
 #include "api/show_run.h"
 #include "base/match.h"
+#include "core/task_step.h"
 
 #include <fmt/format.h>
 
@@ -80,12 +81,16 @@ void report(Asking& ask) {
 
 void nudge(Asking& ask) {
   const std::string text(ask.params.text("text").value_or(""));
+  if (!text.empty() && !task::can_be_typed(text)) {
+    ask.params.refuse("text", "has nothing that can be typed");
+  }
   change(ask, [&](WorkId id) { return task::Nudge{id, text}; });
 }
 
 void send(Asking& ask) {
   const std::string text(ask.params.need_text("text"));
   const std::string message(ask.params.text("message").value_or(""));
+  if (!task::can_be_typed(text)) ask.params.refuse("text", "has nothing that can be typed");
   change(ask, [&](WorkId id) { return task::SendText{id, message, text}; });
 }
 

@@ -37,6 +37,7 @@ std::string_view text_of(decision::Cause cause) {
     case decision::Cause::GuardFailed:
       return "guard";
     case decision::Cause::AgentStuck:
+    case decision::Cause::AgentGone:
       return "agent";
     case decision::Cause::AgentPermission:
       return "permission";
@@ -309,6 +310,10 @@ void show_worker(Tell& tell,
     if (queue->paused) json.field("queue_paused", true);
   }
   if (worker.source) tell.moment("poll_at", worker.poll_at);
+  if (!worker.poll_error.empty()) {
+    json.field("poll_error", worker.poll_error);
+    tell.moment("poll_failing_since", worker.polls_fail_since);
+  }
   json.key("pipelines").begin_array();
   std::size_t shown = 0;
   for (const PipelineId id : worker.active) {

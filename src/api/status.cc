@@ -154,6 +154,19 @@ void show_status(Tell& tell, const State& state) {
              fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
     return ++shown < limits::list_entries;
   });
+  each_of(state.workers.workers,
+          tell.project(),
+          [&](const WorkerName& name, const worker::Worker& worker) {
+            if (worker.poll_error.empty()) return true;
+            const std::string text = tell.name(name);
+            attend("worker",
+                   text,
+                   fmt::format("the source of {} fails: {}; try `reeve why {}`",
+                               tell.name(worker.queue),
+                               worker.poll_error,
+                               codec::shell_word(text)));
+            return true;
+          });
   json.end_array().field("decisions", decisions);
   show_work(tell, state);
   // Questions first; but many of them leave half of the room to the rest.

@@ -5,6 +5,7 @@
 #include "core/pipeline.h"
 #include "core/queue.h"
 #include "core/state.h"
+#include "core/worker.h"
 
 #include <cstddef>
 #include <optional>
@@ -79,6 +80,12 @@ void tell_next(Tell& tell, const std::optional<Next>& next);
 // Of a run that waits for locks or slots: the line of what is in its way, its place there, what it
 // wants and what of that is free, and when it is free at the latest.
 void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipeline);
+
+// What went wrong when the source of its queue was asked last, if anything did.
+void tell_failing_source(Tell& tell,
+                         Chain& chain,
+                         const WorkerName& name,
+                         const worker::Worker& worker);
 
 // Of a process that is being ended.
 std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta);

@@ -275,6 +275,7 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
   const queue::QueueNo* no = state.queues.names.find(worker.queue);
   const queue::Queue* queue = no ? state.queues.queues.find(*no) : nullptr;
   const std::uint64_t ready = queue ? queue->counts.pending - queue->counts.delayed : 0;
+  tell_failing_source(tell, chain, name, worker);
   if (!worker.started) {
     chain.fact("worker",
                shown,
@@ -296,7 +297,7 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
                     worker.concurrency,
                     ready,
                     word));
-  } else if (ready == 0) {
+  } else if (ready == 0 && worker.poll_error.empty()) {
     chain.fact("queue", tell.name(worker.queue), now, "there is nothing in it");
   }
   std::size_t count = 0;

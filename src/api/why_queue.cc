@@ -74,6 +74,17 @@ void fact_of_pause(Chain& chain, const std::string& name, const queue::Queue& qu
 
 }  // namespace
 
+void tell_failing_source(Tell& tell,
+                         Chain& chain,
+                         const WorkerName& name,
+                         const worker::Worker& worker) {
+  if (worker.poll_error.empty()) return;
+  chain.fact("worker",
+             tell.name(name),
+             worker.polls_fail_since.value_or(tell.now().now),
+             fmt::format("the source of {} fails: {}", tell.name(worker.queue), worker.poll_error));
+}
+
 void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   const queue::Queue& queue = *state.queues.queues.find(no);
   const std::string name = tell.name(queue.name);
@@ -82,6 +93,12 @@ void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   Chain chain(tell, state);
   chain.begin();
   fact_of_pause(chain, name, queue, now);
+  const PersistentSet<worker::QueueWorker>& workers = state.workers.by_queue;
+  for (auto at = workers.lower_bound({queue.name, {}});
+       at != workers.end() && at->queue == queue.name;
+       ++at) {
+    tell_failing_source(tell, chain, at->worker, *state.workers.workers.find(at->worker));
+  }
   const std::uint64_t ready = queue.counts.pending - queue.counts.delayed;
   if (const ItemId first = first_ready(state, no); first && !queue.paused && queue.takers == 0) {
     chain.fact("queue",

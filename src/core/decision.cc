@@ -262,6 +262,8 @@ std::vector<Choice> choices_of(Cause cause) {
       return {CheckAgain, Pass, Fail, Cancel};
     case Cause::AgentStuck:
       return {Nudge, Restart, Done, Fail, Cancel};
+    case Cause::AgentGone:
+      return {Restart, Done, Fail, Cancel};
     case Cause::AgentPermission:
       return {Allow, Deny, Cancel};
     case Cause::ItemExhausted:

@@ -33,12 +33,13 @@ namespace reeve::decision {
 enum class Cause : std::uint8_t {
   PhaseFailed,  // also: outcome unknown, circuit open, strategy exhausted
   GuardFailed,  // timed out or broken
-  AgentStuck,   // idle, stuck, exited, errored
+  AgentStuck,   // idle, stuck, errored
   AgentPermission,
   ItemExhausted,
   ProcessUnobserved,  // cannot be seen dead: a lock, a dispatch claim
   LockStale,          // `on_stale = "escalate"`
   Asked,              // `reeve ask`
+  AgentGone,          // exited or failed: there is no session to hear a nudge
 };
 
 // In this order, and by these names.

@@ -25,6 +25,7 @@ TEST(Decision, OffersTheChoicesOfItsCauseInTheirOrder) {
   EXPECT_EQ(texts(Cause::PhaseFailed), (Names{"retry", "skip", "fail", "cancel"}));
   EXPECT_EQ(texts(Cause::GuardFailed), (Names{"check again", "pass", "fail", "cancel"}));
   EXPECT_EQ(texts(Cause::AgentStuck), (Names{"nudge", "restart", "done", "fail", "cancel"}));
+  EXPECT_EQ(texts(Cause::AgentGone), (Names{"restart", "done", "fail", "cancel"}));
   EXPECT_EQ(texts(Cause::AgentPermission), (Names{"allow", "deny", "cancel"}));
   EXPECT_EQ(texts(Cause::ItemExhausted), (Names{"retry", "dead", "drop"}));
   EXPECT_EQ(texts(Cause::ProcessUnobserved), (Names{"look again", "release anyway"}));

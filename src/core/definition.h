@@ -169,6 +169,9 @@ struct Agent {
   Response on_permission = DoEscalate{};
   std::optional<Duration> checkpoint_every;
   std::string checkpoint_run;  // Shell text
+  // `on_error = "escalate"` was written: somebody is asked at once. Else the end of a session that
+  // failed is that of its phase, which has its own `retry` and `on_fail`.
+  bool asks_on_error = false;
 
   bool operator==(const Agent&) const = default;
 };

@@ -89,6 +89,30 @@ TEST(PipelineQuestion, OneQuestionAfterTheOtherIsOneBlock) {
   EXPECT_EQ(play.count("pipeline:unblocked"), 0u);
 }
 
+// As with a step: `retry`, and meanwhile nothing is held.
+TEST(PipelineQuestion, ASessionThatFailedIsTriedAgainAsThePhaseSays) {
+  Asking play;
+  play.ask(task::SessionGone{play.work(), exit_code(3)});
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+  EXPECT_FALSE(play.holds_main());
+  EXPECT_TRUE(std::holds_alternative<Blocked>(play.state_of(play.id)));
+  play.pass(30s);
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"work", 2}}));
+  EXPECT_TRUE(play.holds_main());
+}
+
+TEST(PipelineQuestion, OfASessionThatIsGoneNudgeIsNoAnswer) {
+  Asking play;
+  play.ask(task::SessionGone{play.work(), {}});
+  const DecisionId id = play.question();
+  const reeve::Reply nudged =
+      play.ask(decision::Command{decision::Resolve{id, Choice::Nudge, "go on", "ana"}});
+  EXPECT_EQ(as<Refused>(nudged), (Refused{Why::BadValue, "choice"}));
+  EXPECT_EQ(play.question(), id);
+  play.decide(Choice::Restart);
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
 TEST(PipelineQuestion, ABodyThatCannotBeSeenDeadBlocksToo) {
   Asking play;
   play.ask(Cancel{play.id});

@@ -124,13 +124,14 @@ reeve::Reply resume(Turn& turn, const Resume& command) {
 }
 
 // What its source listed before, and does not any more.
-void forget_listed(Table& table, QueueNo no, const std::set<std::string_view>& kept) {
+void forget_unlisted(PersistentSet<DedupeKey>& known,
+                     QueueNo no,
+                     const std::set<std::string_view>& kept) {
   std::vector<DedupeKey> gone;
-  for (auto at = table.listed.lower_bound({no, ""}); at != table.listed.end() && at->queue == no;
-       ++at) {
+  for (auto at = known.lower_bound({no, ""}); at != known.end() && at->queue == no; ++at) {
     if (!kept.contains(at->key)) gone.push_back(*at);
   }
-  for (const DedupeKey& key : gone) table.listed.erase(key);
+  for (const DedupeKey& key : gone) known.erase(key);
 }
 
 // Its ended items are forgotten with it.
@@ -153,7 +154,8 @@ reeve::Reply remove(Turn& turn, const Remove& command) {
       erase(turn, ItemId(at->item), Gone::Forgotten);
     }
   }
-  forget_listed(table, *no, {});
+  forget_unlisted(table.listed, *no, {});
+  forget_unlisted(table.refused, *no, {});
   turn.arm(Due{*no}, std::nullopt);
   turn.arm(PauseDue{*no}, std::nullopt);
   table.queues.erase(*no);
@@ -162,6 +164,14 @@ reeve::Reply remove(Turn& turn, const Remove& command) {
   if (--count == 0) table.queues_of.erase(command.queue.project);
   turn.emit(command.queue.project, Event{WasRemoved{command.queue}});
   return {Ok{}};
+}
+
+// Why what a source lists could not be pushed.
+std::string text_of(const Refused& refusal) {
+  if (refusal.subject == "data") return "it is larger than 1 MiB";
+  if (refusal.subject == "dedupe_key") return "its id is longer than 200 bytes";
+  if (refusal.why == Why::Full) return "there is no room for it: the queues are full";
+  return "its queue does not take it: " + refusal.subject;
 }
 
 // The first deadline of a queue, a taker or a pause that is due. No further down the line than a
@@ -270,29 +280,45 @@ void due(Turn& turn, const PauseDue& due) {
 void push_listed(Turn& turn,
                  const QueueName& queue,
                  const std::vector<std::pair<std::string, std::string>>& items) {
-  const auto is_known = [&](const std::string& id) {
+  const auto is_in = [&](const PersistentSet<DedupeKey>& known, std::string_view id) {
     const QueueNo* no = turn.state().queues.names.find(queue);
-    return no && turn.state().queues.listed.contains({*no, id});
+    return no && known.contains({*no, std::string(id)});
   };
   std::set<std::string_view> kept;
+  std::set<std::string_view> not_pushed;
   std::size_t pushed = 0;
+  std::size_t told = 0;
   for (const auto& [id, data] : items) {
-    if (!is_known(id)) {
-      if (++pushed > limits::batch_items) continue;
+    if (!is_in(turn.state().queues.listed, id)) {
+      if (data.empty() || pushed == limits::batch_items) continue;
       NewItem item;
       item.data = Bytes(data);
       item.dedupe_key = id;
       const reeve::Reply reply = apply(turn, Push{queue, {std::move(item)}});
-      if (std::holds_alternative<Refused>(reply.value)) continue;
+      if (const Refused* refusal = std::get_if<Refused>(&reply.value)) {
+        const std::string_view known_by = std::string_view(id).substr(0, limits::name_bytes);
+        const bool is_new =
+            !is_in(turn.state().queues.refused, known_by) && !not_pushed.contains(known_by);
+        if (is_new && ++told > limits::names_a_request) continue;  // they are told with the next
+        not_pushed.insert(known_by);
+        if (is_new) {
+          turn.emit(queue.project,
+                    Event{WasRefused{queue, std::string(known_by), text_of(*refusal)}});
+        }
+        continue;
+      }
+      ++pushed;
     }
     kept.insert(id);
   }
-  const QueueNo* found = turn.state().queues.names.find(queue);
-  if (!found) return;
-  const QueueNo no = *found;
+  const bool is_made = turn.state().queues.names.contains(queue);
+  if (!is_made && (not_pushed.empty() || check_name(turn, queue))) return;
+  const QueueNo no = obtain(turn, queue);
   Table& table = turn.change().queues;
-  forget_listed(table, no, kept);
+  forget_unlisted(table.listed, no, kept);
+  forget_unlisted(table.refused, no, not_pushed);
   for (const std::string_view id : kept) table.listed.insert({no, std::string(id)});
+  for (const std::string_view id : not_pushed) table.refused.insert({no, std::string(id)});
 }
 
 EventName name_of(const Event& event) {
@@ -313,7 +339,8 @@ EventName name_of(const Event& event) {
       [&](const WasPaused& it) { return named(it.queue, "pause"); },
       [&](const WasResumed& it) { return named(it.queue, "resume"); },
       [&](const WasCreated& it) { return named(it.queue, "create"); },
-      [&](const WasRemoved& it) { return named(it.queue, "remove"); });
+      [&](const WasRemoved& it) { return named(it.queue, "remove"); },
+      [&](const WasRefused& it) { return named(it.queue, "refuse"); });
 }
 
 }  // namespace reeve::queue

@@ -247,6 +247,8 @@ struct Table {
   std::uint64_t last_ended = 0;
   std::uint64_t bytes = 0;          // of all items, as `weight_of` counts them
   PersistentSet<DedupeKey> listed;  // what its source had when asked last, and was pushed once
+  // What it had then and could not be pushed, by the first bytes of its id: that was told.
+  PersistentSet<DedupeKey> refused;
 
   bool operator==(const Table&) const = default;
 };
@@ -604,8 +606,17 @@ struct WasRemoved {
   bool operator==(const WasRemoved&) const = default;
 };
 
+// What its source lists and cannot be pushed; told once while it is listed.
+struct WasRefused {
+  QueueName queue;
+  std::string id;  // at the source, the first bytes of it
+  std::string error;
+
+  bool operator==(const WasRefused&) const = default;
+};
+
 // queue:push, :take, :complete, :fail, :timeout, :release, :dead, :redrive, :drop, :pause, :resume,
-// :create, :remove
+// :create, :remove, :refuse
 using Event = std::variant<WasPushed,
                            WasTaken,
                            WasCompleted,
@@ -618,7 +629,8 @@ using Event = std::variant<WasPushed,
                            WasPaused,
                            WasResumed,
                            WasCreated,
-                           WasRemoved>;
+                           WasRemoved,
+                           WasRefused>;
 
 // ── Timers and chores ──
 
@@ -668,7 +680,9 @@ reeve::Reply apply(Turn& turn, const Command& command);
 
 // An outside source has these items now: id there, data. What it did not have before is pushed
 // under its id, so many at a time; what was pushed is known for as long as the source has it, also
-// when it is done, dead or dropped. One that is refused leaves the others alone, and comes again.
+// when it is done, dead or dropped. One that is refused leaves the others alone, is announced once,
+// and comes again. What is known already may come without data; if it is not known after all, it
+// is left to the next poll.
 void push_listed(Turn& turn,
                  const QueueName& queue,
                  const std::vector<std::pair<std::string, std::string>>& items);

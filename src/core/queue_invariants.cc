@@ -139,6 +139,9 @@ class Check {
     expect(table_.dedupe.size() == dedupe_, "dedupe", "has keys of no item");
     expect(table_.lines.size() == places_, "lines", "have places of no taker");
     expect(table_.bytes == bytes_, "bytes", "are not what the items weigh");
+    for (const DedupeKey& key : table_.refused) {
+      expect(table_.queues.contains(key.queue), "refused", "has ids of no queue");
+    }
     for (const DedupeKey& key : table_.listed) {
       expect(table_.queues.contains(key.queue), "listed", "has ids of no queue");
     }

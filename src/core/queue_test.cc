@@ -460,6 +460,7 @@ TEST(Queue, EveryFactHasItsName) {
   EXPECT_EQ(verb(WasResumed{}), "resume");
   EXPECT_EQ(verb(WasCreated{}), "create");
   EXPECT_EQ(verb(WasRemoved{}), "remove");
+  EXPECT_EQ(verb(WasRefused{}), "refuse");
 }
 
 }  // namespace

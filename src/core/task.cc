@@ -65,16 +65,6 @@ void start(Turn& turn, Task& task, Effects effects) {
   }
 }
 
-decision::Question question_about(const Task& task, decision::Cause cause) {
-  const std::string subject = "agent " + task.begun->name + " (" + to_text(task.id) + ")";
-  std::string question = subject + " is stuck: what now?";
-  if (cause == decision::Cause::AgentPermission) question = subject + " asks for permission";
-  if (cause == decision::Cause::ProcessUnobserved) question = subject + " cannot be seen dead";
-  std::string context(agent::text_of(task.seen.doing));
-  if (!task.seen.detail.empty()) context += ": " + task.seen.detail;
-  return {task.begun->project, decision::WorkOwner{task.id}, cause, question, context};
-}
-
 // Somebody else can only be told when everything of ours is written.
 void report(Turn& turn, WorkId id) {
   turn.change().tasks.tasks.edit(id)->over_at = turn.now();
@@ -256,6 +246,7 @@ reeve::Reply report_done(Turn& turn, const Report& command) {
 template <class Say>
 reeve::Reply tell(Turn& turn, WorkId work, const std::string& text, Say say) {
   if (text.size() > limits::text_bytes) return refused(Why::OverLimit, "text");
+  if (!text.empty() && !can_be_typed(text)) return refused(Why::BadValue, "text");
   return by_hand(turn, work, [&](const Task& task) -> reeve::Reply {
     Next step = say(task);
     if (step.effects.empty()) {
@@ -270,6 +261,7 @@ reeve::Reply send_text(Turn& turn, const SendText& command) {
   if (!command.message_id.empty() && !is_good_name(command.message_id)) {
     return refused(Why::BadName, command.message_id);
   }
+  if (command.text.empty()) return refused(Why::BadValue, "text");
   return tell(turn, command.work, command.text, [&](const Task& task) {
     return send(task, command.message_id, command.text, turn.now());
   });

@@ -23,7 +23,52 @@ void say_permission(Hand& hand, std::string word, const std::string& text) {
   live(hand, hand.now);
 }
 
+// What somebody is to know of it: what is wrong, what it was seen to do, and what it said last.
+std::string context_of(const Task& task) {
+  std::string context(agent::text_of(task.seen.doing));
+  const Stuck* stuck = std::get_if<Stuck>(&task.state);
+  if (stuck && stuck->reason == Reason::NoHeartbeat) {
+    context = "no sign of life, last seen: " + context;
+  } else if (stuck && stuck->reason == Reason::NoProgress) {
+    context = "no progress, last seen: " + context;
+  }
+  if (!task.seen.detail.empty()) context += ": " + task.seen.detail;
+  constexpr std::size_t last_words = 2000;
+  const std::string_view said = task.last.output;
+  const std::size_t end = said.find_last_not_of(" \t\r\n");
+  if (task.body != Body::None || end == std::string_view::npos) return context;
+  context += "\nit said last:\n";
+  const std::size_t from = end + 1 > last_words ? end + 1 - last_words : 0;
+  context += said.substr(from, end + 1 - from);
+  return context;
+}
+
 }  // namespace
+
+bool can_be_typed(std::string_view text) {
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto byte = static_cast<unsigned char>(text[at]);
+    const auto after = static_cast<unsigned char>(at + 1 < text.size() ? text[at + 1] : '\0');
+    if (byte == 0xC2 && after >= 0x80 && after < 0xA0) {
+      ++at;
+    } else if (byte >= 0x20 && byte != 0x7F) {
+      return true;
+    }
+  }
+  return false;
+}
+
+decision::Question question_about(const Task& task, decision::Cause cause) {
+  const std::string subject = "agent " + task.begun->name + " (" + to_text(task.id) + ")";
+  std::string question = subject + " is stuck: what now?";
+  if (cause == decision::Cause::AgentGone && is_stuck_by(task, Reason::SessionDead)) {
+    const std::string& detail = task.seen.detail;
+    question = subject + " has ended" + (detail.empty() ? "" : " (" + detail + ")") + ": what now?";
+  }
+  if (cause == decision::Cause::AgentPermission) question = subject + " asks for permission";
+  if (cause == decision::Cause::ProcessUnobserved) question = subject + " cannot be seen dead";
+  return {task.begun->project, decision::WorkOwner{task.id}, cause, question, context_of(task)};
+}
 
 Next nudge(Task task, const std::string& text, Time now) {
   Hand hand{std::move(task), now};
@@ -67,7 +112,7 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
       if (can_be_told(next)) {
         tell(hand, answer.text, true);
       } else {
-        ask(hand, decision::Cause::AgentStuck);
+        ask(hand, decision::Cause::AgentGone);
       }
       break;
     case Choice::Restart:

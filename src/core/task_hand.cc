@@ -57,6 +57,11 @@ std::string text_of(Reason reason) {
   return "stuck";
 }
 
+std::string with_detail(const Task& task, const std::string& what) {
+  const std::string& detail = task.seen.detail;
+  return detail.empty() ? what : what + ": " + detail;
+}
+
 }  // namespace
 
 void Hand::emit(Event event) {
@@ -128,9 +133,13 @@ void live(Hand& hand, Time when) {
 // ── Responses ──
 
 void ask(Hand& hand, decision::Cause cause) {
-  // Whether it may is no longer the question when it is gone or has failed.
-  if (hand.task.asked && hand.task.asked != decision::Cause::AgentPermission) return;
   if (hand.task.asked == cause) return;
+  // Whether it may is no longer the question when it is gone or has failed; and of one that is gone
+  // the choices are others.
+  if (hand.task.asked && hand.task.asked != decision::Cause::AgentPermission &&
+      cause != decision::Cause::AgentGone) {
+    return;
+  }
   hand.task.asked = cause;
   hand.said.ask = cause;
 }
@@ -168,17 +177,14 @@ void respond(Hand& hand, const Response& response, const std::string& what, deci
       },
       [&](const definition::DoRestart& restart) {
         if (task.restarts >= restart.times) {
-          return end(hand, Failed{what + ", and its restarts are used up"});
+          return end(hand, Failed{with_detail(task, what) + ", and its restarts are used up"});
         }
         ++task.restarts;
         begin_again(hand, false);
       },
       [&](const definition::DoEscalate&) { ask(hand, cause); },
       [&](const definition::DoDone&) { end(hand, Success{}); },
-      [&](const definition::DoFail&) {
-        const std::string& detail = task.seen.detail;
-        end(hand, Failed{detail.empty() ? what : what + ": " + detail});
-      });
+      [&](const definition::DoFail&) { end(hand, Failed{with_detail(task, what)}); });
 }
 
 void judge(Hand& hand, Reason reason, const Response& response) {
@@ -186,7 +192,12 @@ void judge(Hand& hand, Reason reason, const Response& response) {
   const bool ends = std::holds_alternative<definition::DoDone>(response) ||
                     std::holds_alternative<definition::DoFail>(response);
   if (!ends) get_stuck(hand, reason);
-  respond(hand, response, text_of(reason), decision::Cause::AgentStuck);
+  respond(hand, response, text_of(reason), cause_of(hand.task, reason));
+}
+
+decision::Cause cause_of(const Task& task, Reason reason) {
+  const bool is_gone = reason == Reason::SessionDead || !can_be_told(task);
+  return is_gone ? decision::Cause::AgentGone : decision::Cause::AgentStuck;
 }
 
 // The budgets of several entries of a kind add up.

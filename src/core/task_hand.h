@@ -45,6 +45,9 @@ void move(Hand& hand, Time when);
 // The verdict that something is wrong, and what follows from it.
 void judge(Hand& hand, Reason reason, const definition::Response& response);
 
+// What somebody would be asked about.
+decision::Cause cause_of(const Task& task, Reason reason);
+
 // What follows: `what` is wrong, for people; `cause` is what somebody would be asked about.
 void respond(Hand& hand,
              const definition::Response& response,

@@ -144,7 +144,43 @@ TEST(Task, WhoeverIsGoneIsNoLongerAskedAboutItsPermission) {
   drive.see(Doing::WaitingPermission, 1s);
 
   EXPECT_EQ(drive.take(gone(drive.task, {}, at(2s))).last, "Stuck(dead) stuck ask (None)");
-  EXPECT_EQ(*drive.step.outcome.ask, decision::Cause::AgentStuck);
+  EXPECT_EQ(*drive.step.outcome.ask, decision::Cause::AgentGone);
+}
+
+TEST(Task, OfASessionThatIsGoneAnotherQuestionIsAskedThanOfOneThatIsStuck) {
+  Drive drive;
+  drive.see(Doing::Errored, 1s);
+  ASSERT_EQ(*drive.step.outcome.ask, decision::Cause::AgentStuck);
+
+  drive.take(gone(drive.task, exit_with(3, "one\nsh: claude: not found\n"), at(2s)));
+  ASSERT_EQ(drive.step.outcome.ask, decision::Cause::AgentGone);
+  const decision::Question question = question_about(drive.task, *drive.step.outcome.ask);
+  EXPECT_EQ(question.question,
+            "agent fixer (" + to_text(work) +
+                ") has ended (exit code 3: sh: claude: not found): what now?");
+  EXPECT_EQ(question.context,
+            "exited: exit code 3: sh: claude: not found\n"
+            "it said last:\none\nsh: claude: not found");
+  EXPECT_EQ(drive.take(gone(drive.task, exit_with(3), at(3s))).last, "-");
+}
+
+TEST(Task, OfAnIdleOneTheQuestionSaysWhatIsWrong) {
+  Begin begin = fixer();
+  begin.agent.on_idle = {DoEscalate{}};
+  Drive drive(begin);
+  drive.idle_out();
+  const decision::Question question = question_about(drive.task, *drive.step.outcome.ask);
+  EXPECT_EQ(question.cause, decision::Cause::AgentStuck);
+  EXPECT_TRUE(question.context.starts_with("no sign of life, last seen: ")) << question.context;
+}
+
+TEST(Task, RestartsThatAreUsedUpDoNotHideHowItEnded) {
+  Begin begin = fixer();
+  begin.agent.on_error = DoRestart{0};
+  Drive drive(begin);
+  drive.take(gone(drive.task, exit_with(3, "no network\n"), at(1s)));
+  EXPECT_EQ(std::get<Done>(drive.task.state).result,
+            Result{Failed{"exited: exit code 3: no network, and its restarts are used up"}});
 }
 
 TEST(Task, AllowAndDenyAreSentToTheSessionWithTheWordsOfThePerson) {

@@ -128,6 +128,31 @@ TEST(TaskRun, ASessionWhoseProgramFailedIsNotDone) {
   }
 }
 
+// A step that fails has the phase's `retry` and `on_fail`: so has an agent, unless somebody wants
+// to be asked at once.
+TEST(TaskRun, ASessionOfAPhaseThatFailedFailsItUnlessToAskWasWritten) {
+  Begin begin = fixer();
+  begin.pipeline = PipelineId{7};
+  begin.entry = 1;
+  const Outcome last = exit_with(3, "no network\n");
+  const Outcome failed = outcome_of(gone(running(begin), last, at(1s)).next);
+  EXPECT_EQ(failed.ended, Ended::Failed);
+  EXPECT_EQ(failed.error, "exited: exit code 3: no network");
+
+  begin.agent.asks_on_error = true;
+  Drive asks(begin);
+  EXPECT_EQ(asks.take(gone(asks.task, last, at(1s))).last, "Stuck(dead) stuck ask (None)");
+  // One that says so itself is still there, and can be helped.
+  begin.agent.asks_on_error = false;
+  Drive there(begin);
+  EXPECT_EQ(there.see(Doing::Errored, 1s), "Stuck(errored) stuck ask");
+  // To end without a word is another thing.
+  begin.agent.on_exit = DoEscalate{};
+  Drive exits(begin);
+  EXPECT_EQ(exits.take(gone(exits.task, exit_with(0), at(1s))).last,
+            "Stuck(dead) stuck ask (None)");
+}
+
 TEST(TaskRun, WhatAnEarlierAttemptPublishedIsNot) {
   Outcome last;
   last.values = {{"pr", "17"}};

@@ -131,6 +131,17 @@ void get_going(Hand& hand) {
   hand.emit(WasStarted{task.id, task.attempt, task.begun->name});
 }
 
+// What a person is told of an end: what it said last is often why.
+std::string with_last_words(std::string error, const Outcome& last) {
+  const std::size_t end = last.output.find_last_not_of(" \t\r\n");
+  if (end == std::string::npos) return error;
+  const std::size_t newline = last.output.find_last_of("\r\n", end);
+  const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
+  const std::string_view line = std::string_view(last.output).substr(begin, end + 1 - begin);
+  error.append(": ").append(line.substr(0, limits::name_bytes));
+  return std::string(cut(error));
+}
+
 // The result of a run to completion.
 Result result_of(const Outcome& outcome) {
   if (outcome.ended == reeve::Ended::Unknown) {
@@ -306,8 +317,15 @@ Next gone(Task task, const Outcome& last, Time now) {
     const Failed* failed = std::get_if<Failed>(&result);
     if (failed && failed->how != How::Unknown) {
       // Its program failed, or was ended by somebody: that is no end without a word.
-      next.seen.detail = cut(failed->error);
-      judge(hand, Reason::SessionDead, agent.on_error);
+      next.seen.detail = with_last_words(failed->error, last);
+      // Nothing is left of it: unless somebody wanted to be asked, its phase has failed as by a
+      // step, with its `retry` and `on_fail`. One without a phase has nobody else to say so.
+      const bool is_phase = static_cast<bool>(next.begun->pipeline);
+      const bool asks = std::holds_alternative<definition::DoEscalate>(agent.on_error);
+      const bool fails = asks && !agent.asks_on_error && is_phase;
+      judge(hand,
+            Reason::SessionDead,
+            fails ? definition::Response{definition::DoFail{}} : agent.on_error);
     } else if (failed && std::holds_alternative<definition::DoDone>(agent.on_exit)) {
       // That nobody saw how it ended does not mean that its work is done.
       end(hand, *failed);

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 // The machine of a task, as a value: what each thing that can happen makes of it.
 //
@@ -80,6 +81,13 @@ bool is_over(const Task& task);
 
 // A person said `fail`.
 bool was_told_to_fail(const Task& task);
+
+// Whether anything is left of it at a terminal, where only text is typed: no control characters,
+// neither those of one byte nor the C1 ones.
+bool can_be_typed(std::string_view text);
+
+// What somebody is asked about it.
+decision::Question question_about(const Task& task, decision::Cause cause);
 
 // What whoever began it is told.
 Outcome outcome_of(const Task& task);

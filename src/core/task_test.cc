@@ -198,6 +198,20 @@ TEST(Task, OneThatHasEndedIsNotSpokenToAndNotStartedAnew) {
   EXPECT_TRUE(is<AlreadyDone>(world.ask(Command{Kill{id}})));
 }
 
+TEST(Task, TextOfWhichNothingCanBeTypedIsRefused) {
+  World world;
+  const WorkId id = begin_running(world);
+  const Refused nothing{Why::BadValue, "text"};
+  for (const std::string text : {"\n\t", "\x1b\x03", "\x7f", "\xc2\x9b"}) {
+    EXPECT_EQ(as<Refused>(world.ask(Command{SendText{id, "", text}})), nothing);
+    EXPECT_EQ(as<Refused>(world.ask(Command{Nudge{id, text}})), nothing);
+  }
+  EXPECT_EQ(as<Refused>(world.ask(Command{SendText{id, "", ""}})), nothing);
+  EXPECT_TRUE(world.started.empty());
+  EXPECT_TRUE(is<Ok>(world.ask(Command{SendText{id, "", "\xc3\xa9"}})));
+  EXPECT_TRUE(is<Ok>(world.ask(Command{Nudge{id, ""}}))) << "a nudge has words of its own";
+}
+
 TEST(Task, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   World world;
   const WorkId nobody{77};
@@ -208,7 +222,7 @@ TEST(Task, WhatMakesNoSenseIsRefusedAndChangesNothing) {
                                                      SessionGone{nobody},
                                                      Report{nobody, {}, ""},
                                                      Nudge{nobody, ""},
-                                                     SendText{nobody, "", ""},
+                                                     SendText{nobody, "", "x"},
                                                      Restart{nobody},
                                                      Kill{nobody}}) {
     EXPECT_EQ(as<Refused>(world.ask(command)), (Refused{Why::NotFound, to_text(nobody)}));

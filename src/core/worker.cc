@@ -38,6 +38,7 @@ reeve::Reply working(const Worker& worker) {
 namespace {
 
 constexpr Duration patience{1000};  // after a pipeline could not begin; between two polls
+constexpr std::size_t most_of_error = 1000;
 
 void look_again(Turn& turn, const WorkerName& name, std::optional<Time> when) {
   if (find(turn, name)->look_at != when) edit(turn, name).look_at = when;
@@ -119,9 +120,31 @@ bool take_outside(Turn& turn, const WorkerName& name, const Taking& taking) {
 
 // ── Polling ──
 
+// Does it with each worker that is started and takes from this queue.
+template <class Do>
+void each_of(const Turn& turn, const QueueName& queue, Do visit) {
+  const PersistentSet<QueueWorker> workers = turn.state().workers.by_queue;
+  for (auto at = workers.lower_bound({queue, {}}); at != workers.end() && (*at).queue == queue;
+       ++at) {
+    visit((*at).worker);
+  }
+}
+
+bool is_polled(const Turn& turn, const QueueName& queue) {
+  bool found = false;
+  each_of(turn, queue, [&](const WorkerName& one) { found = found || find(turn, one)->polling; });
+  return found;
+}
+
+// Two answers of one source would have no order: whoever comes second waits for the next time.
 void poll(Turn& turn, const WorkerName& name) {
   const Worker& worker = *find(turn, name);
   if (!worker.started || !worker.source || worker.polling) return;
+  if (is_polled(turn, worker.queue)) {
+    const Time next = next_poll(turn, worker);
+    edit(turn, name).poll_at = next;
+    return;
+  }
   const PollQueue question{worker.queue, worker.source->command};
   const EffectId effect = turn.start(question, Address{name});
   edit(turn, name).polling = effect;
@@ -205,6 +228,21 @@ void taken(Turn& turn, const WorkerName& name, EffectId effect, const Outcome& o
   forget_if_done(turn, name);
 }
 
+// The source of its queue was asked, by this worker or another one: it is asked again when it is
+// time, and when it has answered nothing is wrong with it any more.
+void polled(Turn& turn, const WorkerName& name, bool has_answered) {
+  const Worker& worker = *find(turn, name);
+  if (!worker.source) return;
+  const Time next = next_poll(turn, worker);
+  Worker& asked = edit(turn, name);
+  asked.poll_at = next;
+  if (has_answered) {
+    asked.poll_error.clear();
+    asked.polls_fail_since.reset();
+  }
+  arm(turn, name);
+}
+
 }  // namespace
 
 // Woken, it also asks its source at once, unless it is asking already, has just asked, or was
@@ -230,17 +268,19 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   if (worker && worker->taking.contains(effect)) return taken(turn, to.worker, effect, outcome);
   if (!worker || worker->polling != effect) return;
   const QueueName queue = worker->queue;
-  const Time next = next_poll(turn, *worker);
-  Worker& asked = edit(turn, to.worker);
-  asked.polling.reset();
+  edit(turn, to.worker).polling.reset();
   // Nobody knows what it said: it is asked again.
   if (outcome.ended == Ended::Unknown) return poll(turn, to.worker);
-  asked.poll_at = next;
-  if (outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0) {
+  const bool has_answered = strategy::has_succeeded(outcome);
+  each_of(turn, queue, [&](const WorkerName& one) { polled(turn, one, has_answered); });
+  if (has_answered) {
     queue::push_listed(turn, queue, outcome.values);
   } else {
-    const std::string& error = outcome.error.empty() ? outcome.output : outcome.error;
-    turn.emit(to.worker.project, PollFailed{to.worker, std::string(cut(error))});
+    const std::string error(strategy::error_of(outcome).substr(0, most_of_error));
+    Worker& asked = edit(turn, to.worker);
+    asked.poll_error = error;
+    if (!asked.polls_fail_since) asked.polls_fail_since = turn.now();
+    turn.emit(to.worker.project, PollFailed{to.worker, error});
   }
   fill(turn, to.worker);
 }
@@ -285,17 +325,14 @@ std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId
 }
 
 void queue_ready(Turn& turn, const QueueName& queue) {
-  const PersistentSet<QueueWorker> workers = turn.state().workers.by_queue;
-  for (auto at = workers.lower_bound({queue, {}}); at != workers.end() && (*at).queue == queue;
-       ++at) {
-    const Worker& worker = *find(turn, (*at).worker);
+  each_of(turn, queue, [&](const WorkerName& name) {
+    const Worker& worker = *find(turn, name);
     const bool rests = worker.look_at && *worker.look_at > turn.now();
-    if (busy_with(worker) < worker.concurrency && !rests) {
-      look_again(turn, (*at).worker, turn.now());
-      arm(turn, (*at).worker);
-      turn.perform(Effect{Inner{WakeWorker{(*at).worker}}});
-    }
-  }
+    if (busy_with(worker) >= worker.concurrency || rests) return;
+    look_again(turn, name, turn.now());
+    arm(turn, name);
+    turn.perform(Effect{Inner{WakeWorker{name}}});
+  });
 }
 
 EventName name_of(const Event& event) {

@@ -36,8 +36,9 @@
 // its members is called like the first input. A pipeline that cannot begin fails its item with the
 // reason, and the worker looks again after a second.
 //
-// A queue with an outside source is polled while the worker is started; what comes is pushed
-// under its outside id, and once for as long as the source has it. If the source wants to be told
+// A queue with an outside source is polled while a worker of it is started, by one of them at a
+// time: the answers come in the order of the questions. What comes is pushed under its outside id,
+// and once for as long as the source has it. If the source wants to be told
 // who takes an item, it is asked (TakeQueueItem) before the pipeline begins; meanwhile the item
 // counts like a pipeline. One that cannot be had there fails like any other. It is asked again with
 // every attempt, and when nobody knows what it said, so that whoever has an item may ask for it
@@ -77,6 +78,8 @@ struct Worker {
   std::optional<Time> poll_at;
   std::optional<Time> look_at;  // when a step had no room, or a pipeline could not begin
   PersistentMap<EffectId, Taking> taking;
+  std::string poll_error = {};                // of the last poll, until one succeeds
+  std::optional<Time> polls_fail_since = {};  // with `poll_error`
 
   bool operator==(const Worker&) const = default;
 };

@@ -62,6 +62,8 @@ reeve::Reply apply_one(Turn& turn, const Start& command) {
     worker.source = source;
     worker.polling.reset();  // what the old source still says is dropped
     worker.poll_at.reset();
+    worker.poll_error.clear();
+    worker.polls_fail_since.reset();
     worker.idle = false;
     const QueueName queue = worker.queue;
     turn.change().workers.by_queue.insert({queue, name});
@@ -82,6 +84,8 @@ reeve::Reply apply_one(Turn& turn, const Stop& command) {
   stopped.started = false;
   stopped.polling.reset();
   stopped.poll_at.reset();
+  stopped.poll_error.clear();
+  stopped.polls_fail_since.reset();
   stopped.look_at.reset();
   turn.emit(command.name.project, WasStopped{command.name});
   arm(turn, command.name);

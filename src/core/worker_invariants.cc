@@ -1,9 +1,12 @@
 #include "core/invariants.h"
 
+#include <set>
+
 namespace reeve::worker {
 
 void check(const State& state, Violations& violations) {
   std::size_t started = 0;
+  std::set<QueueName> polled;
   for (const auto& [name, worker] : state.workers.workers) {
     const auto must = [&, &who = name.name](bool truth, const char* words) {
       if (!truth) violations.push_back("worker " + who + ": " + words);
@@ -14,6 +17,9 @@ void check(const State& state, Violations& violations) {
     must(worker.started || is_busy, "neither started nor busy, and still here");
     must(worker.started || (!worker.polling && !worker.poll_at && !worker.look_at),
          "stopped, yet it looks for work");
+    must(worker.started ? worker.poll_error.empty() == !worker.polls_fail_since
+                        : worker.poll_error.empty() && !worker.polls_fail_since,
+         "its polls fail without a reason");
     must(worker.started == state.workers.by_queue.contains({worker.queue, name}),
          "its queue does not know it");
     must(!worker.idle || !is_busy, "idle and busy at once");
@@ -25,6 +31,9 @@ void check(const State& state, Violations& violations) {
     must(worker.started && worker.source ? worker.polling.has_value() != worker.poll_at.has_value()
                                          : !worker.polling && !worker.poll_at,
          "its source is asked never, or twice");
+    if (worker.polling) {
+      must(polled.insert(worker.queue).second, "its queue is polled by another one too");
+    }
     std::optional<Time> first = worker.poll_at;
     if (worker.look_at && (!first || *worker.look_at < *first)) first = worker.look_at;
     must(deadline_of(state.timers, Due{name}) == first, "its timer is not what it waits for");

@@ -128,6 +128,153 @@ TEST(Worker, APollThatFailsIsAnnouncedAndRepeated) {
   EXPECT_EQ(world.started.size(), 2u);
 }
 
+TEST(Worker, WhyAPollFailedIsKeptUntilOneSucceeds) {
+  definition::Set set = runbook();
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  Outcome outcome = exited(127);
+  outcome.output = "asking\nsh: tracker: not found\n";
+  world.finish(world.started[0].id, outcome);
+  const std::string why = "exit code 127: sh: tracker: not found";
+  EXPECT_EQ(*find_in<PollFailed>(world.heard.back()), (PollFailed{fixer, why}));
+  EXPECT_EQ(world.worker()->poll_error, why);
+  const Time first = world.stamp.now;
+  EXPECT_EQ(world.worker()->polls_fail_since, first);
+
+  world.pass(30s);
+  world.finish(world.started.at(1).id, exited(2));
+  EXPECT_EQ(world.worker()->poll_error, "exit code 2");
+  EXPECT_EQ(world.worker()->polls_fail_since, first);
+  poll(world, {});
+  EXPECT_EQ(world.worker()->poll_error, "");
+  EXPECT_EQ(world.worker()->polls_fail_since, std::nullopt);
+}
+
+TEST(Worker, WhatASourceListsAndCannotBeTakenIsToldOnceWhileItIsListed) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  world.finish(world.started.at(0).id);
+  const std::string long_id(limits::name_bytes + 100, 'k');
+  const auto list = [&](const std::vector<std::pair<std::string, std::string>>& items) {
+    world.forget();
+    world.pass(30s);
+    Outcome outcome;
+    outcome.values = items;
+    for (const auto& [id, entry] : world.state.outbox) {
+      if (!std::holds_alternative<PollQueue>(entry.effect.what)) continue;
+      world.finish(id, outcome);
+      break;
+    }
+    std::vector<queue::WasRefused> told;
+    for (const EventBody& event : world.heard) {
+      if (const auto* refused = find_in<queue::WasRefused>(event)) told.push_back(*refused);
+    }
+    return told;
+  };
+  const std::string big(limits::item_bytes + 1, 'x');
+  const std::vector<std::pair<std::string, std::string>> all = {
+      {"big", big}, {"ok", "{}"}, {long_id, "{}"}};
+  EXPECT_EQ(list(all),
+            (std::vector<queue::WasRefused>{
+                {bugs, "big", "it is larger than 1 MiB"},
+                {bugs, long_id.substr(0, limits::name_bytes), "its id is longer than 200 bytes"}}));
+  EXPECT_EQ(world.state.queues.items.size(), 1u);
+  EXPECT_TRUE(list(all).empty());
+  EXPECT_TRUE(list({{"ok", ""}}).empty());
+  EXPECT_TRUE(world.state.queues.refused.empty());
+  EXPECT_EQ(list(all).size(), 2u) << "it is another one";
+  EXPECT_TRUE(list({{"big", "{}"}, {"ok", ""}}).empty());
+  EXPECT_EQ(world.state.queues.items.size(), 2u) << "it is small enough now";
+}
+
+// Between the question and the answer the queue was removed: its next poll brings the data.
+TEST(Worker, WhatIsNotKnownAnyMoreAndComesWithoutDataIsLeftToTheNextPoll) {
+  definition::Set set = runbook("one", 1);
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  Outcome outcome;
+  outcome.values = {{"7", ""}};
+  world.finish(world.started.at(0).id, outcome);
+  EXPECT_TRUE(world.state.queues.items.empty());
+  EXPECT_TRUE(world.state.queues.listed.empty());
+  poll(world, {"7"});
+  EXPECT_EQ(world.state.queues.items.size(), 1u);
+}
+
+// ── Several workers of one queue ──
+
+const WorkerName second{default_project, "second"};
+
+struct TwoWorkers : WorkerWorld {
+  TwoWorkers() : WorkerWorld(two()) {
+    start();
+    ask(Command{Start{second, {default_project, "one"}, {}}});
+  }
+  static definition::Set two() {
+    definition::Set set = runbook("one", 1);
+    set.workers.set("second", *set.workers.find("fixer"));
+    set.sources.set("bugs", {"tracker", 30s});
+    return set;
+  }
+  std::vector<EffectId> polls() const {
+    std::vector<EffectId> all;
+    for (const auto& [id, entry] : state.outbox) {
+      if (std::holds_alternative<PollQueue>(entry.effect.what)) all.push_back(id);
+    }
+    return all;
+  }
+  const Worker& other() const { return *state.workers.workers.find(second); }
+};
+
+// Else an answer that is older than the last one would bring back what was done since.
+TEST(WorkerSource, AQueueIsPolledByOneOfItsWorkersAtATime) {
+  TwoWorkers world;
+  ASSERT_EQ(world.polls().size(), 1u);
+  world.pass(1h);
+  world.ask(Command{Wake{second}});
+  ASSERT_EQ(world.polls().size(), 1u) << "the first has not been answered";
+  world.finish(world.polls().at(0));
+  ASSERT_TRUE(world.polls().empty());
+
+  world.pass(30s);
+  ASSERT_EQ(world.polls().size(), 1u);
+  world.pass(1s);
+  world.finish(world.polls().at(0));
+  world.pass(29s);
+  EXPECT_TRUE(world.polls().empty()) << "both know when it was asked last";
+  world.pass(1s);
+  EXPECT_EQ(world.polls().size(), 1u);
+}
+
+TEST(WorkerSource, WhoIsStoppedWhileItPollsLeavesItToTheOther) {
+  TwoWorkers world;
+  const EffectId old = world.polls().at(0);
+  world.ask(Command{Stop{fixer}});
+  world.pass(30s);
+  ASSERT_EQ(world.polls().size(), 2u);
+  Outcome outcome;
+  outcome.values = {{"7", "{}"}};
+  world.finish(old, outcome);
+  EXPECT_TRUE(world.state.queues.items.empty());
+  world.finish(world.polls().at(0), outcome);
+  EXPECT_EQ(world.state.queues.items.size(), 1u);
+}
+
+TEST(WorkerSource, AnAnswerToOneOfThemIsGoodForAll) {
+  TwoWorkers world;
+  world.finish(world.polls().at(0), exited(1));
+  EXPECT_EQ(world.worker()->poll_error, "exit code 1");
+  world.ask(Command{Wake{second}});
+  while (world.polls().empty()) world.pass(1s);
+  world.finish(world.polls().at(0));
+  EXPECT_EQ(world.worker()->poll_error, "");
+  EXPECT_EQ(world.other().poll_error, "");
+}
+
 // A source that wants to be told, with two items that it has just listed.
 struct Source : WorkerWorld {
   explicit Source(std::uint32_t concurrency = 1) : WorkerWorld(listed(concurrency)) {

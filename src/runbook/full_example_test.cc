@@ -172,6 +172,7 @@ TEST(FullExample, Agents) {
   fixer.on_idle = {DoNudge{2}, DoRestart{1}, DoEscalate{}};
   fixer.on_exit = DoDone{};
   fixer.on_error = DoEscalate{};
+  fixer.asks_on_error = true;
   fixer.on_permission = DoEscalate{};
   fixer.progress_timeout = 30min;
   fixer.checkpoint_every = 10min;

@@ -35,28 +35,33 @@ std::optional<definition::Response> response_of(std::string_view text) {
   return std::nullopt;
 }
 
-// "nudge, … or fail, not `nuge:2`; did you mean `nudge:2`?"
-std::string no_response(std::string_view text) {
-  const std::vector<std::string> words = {"nudge", "restart", "escalate", "done", "fail"};
+// "nudge, … or fail, not `nuge:2`; did you mean `nudge:2`?" Whoever is gone cannot be nudged.
+std::string no_response(std::string_view text, bool is_there = true) {
+  std::vector<std::string> words = {"restart", "escalate", "done", "fail"};
+  if (is_there) words.insert(words.begin(), "nudge");
   const std::size_t colon = std::min(text.find(':'), text.size());
   std::string meant = nearest(text.substr(0, colon), words);
   const bool has_times = meant == "nudge" || meant == "restart";
   if (has_times && counted(text)) meant += text.substr(colon);
   // What is right but for how often is no slip of the fingers.
   if (meant == text.substr(0, colon)) meant.clear();
-  return fmt::format("nudge, nudge:N, restart, restart:N, escalate, done or fail, not `{}`{}",
+  return fmt::format("{}restart, restart:N, escalate, done or fail, not `{}`{}",
+                     is_there ? "nudge, nudge:N, " : "",
                      text,
                      meant.empty() ? "" : fmt::format("; did you mean `{}`?", meant));
 }
 
-void read_response(Section& section, std::string_view key, definition::Response& response) {
+void read_response(Section& section,
+                   std::string_view key,
+                   definition::Response& response,
+                   bool is_there) {
   const auto text = section.text({key});
   if (!text) return;
   const auto parsed = response_of(*text);
-  if (parsed) {
+  if (parsed && (is_there || !std::holds_alternative<definition::DoNudge>(*parsed))) {
     response = *parsed;
   } else {
-    section.expected(*section.find({key}), key, no_response(*text));
+    section.expected(*section.find({key}), key, no_response(*text, is_there));
   }
 }
 
@@ -107,9 +112,11 @@ void read_agent(Section& section, const std::string& name) {
       section.expected(*text, "on_idle", no_response(text->text));
     }
   }
-  read_response(section, "on_exit", agent.on_exit);
-  read_response(section, "on_error", agent.on_error);
-  read_response(section, "on_permission", agent.on_permission);
+  read_response(section, "on_exit", agent.on_exit, false);
+  read_response(section, "on_error", agent.on_error, false);
+  read_response(section, "on_permission", agent.on_permission, true);
+  agent.asks_on_error =
+      section.has("on_error") && std::holds_alternative<definition::DoEscalate>(agent.on_error);
   if (auto checkpoint = section.section({"checkpoint"})) {
     agent.checkpoint_every = checkpoint->duration({"every"}, std::chrono::seconds{1});
     agent.checkpoint_run = checkpoint->shell({"run"}, asked);

@@ -47,9 +47,13 @@ int list(Context& context, const Parsed&) {
   if (!defined.empty()) columns.push_back({"WHERE", Table::Align::Left, true});
   Table table(std::move(columns));
   for (const Json& worker : (*answer)["workers"].items()) {
-    const std::string state = worker["state"].text();
+    const bool fails = worker.has("poll_error");
+    const std::string state = fails ? "source fails" : worker["state"].text();
     table.add({printable(worker["name"].text()),
-               {state, state == "started" ? Style::Good : Style::Dim},
+               {state,
+                fails                ? Style::Bad
+                : state == "started" ? Style::Good
+                                     : Style::Dim},
                printable(worker["queue"].text()),
                printable(worker["pipeline"].text()),
                fmt::format("{} of {}", worker["active"].text(), worker["concurrency"].text()),
@@ -83,6 +87,10 @@ int show(Context& context, const Parsed& parsed) {
   field("pending", (*answer)["pending"]);
   field("delayed", (*answer)["delayed"]);
   field("dead", (*answer)["dead"]);
+  if (answer->has("poll_error")) {
+    output.line(
+        fmt::format("  {:<10}fails: {}", "source", printable((*answer)["poll_error"].text())));
+  }
   for (const Json& id : (*answer)["pipelines"].items()) field("runs", id);
   return output.done();
 }
