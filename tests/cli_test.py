@@ -454,8 +454,10 @@ class Everyday(Home):
         self.assertIn("124 --timeout", self.out("--help"))
 
     def test_what_cannot_be_meant_is_refused_with_a_reason(self):
-        for words, told in ((["lock", "acquire", " "], "is blank"),
-                            (["sem", "create", "\t", "--capacity", "2"], "is blank"),
+        for words, told in ((["lock", "acquire", " "], "not all blanks"),
+                            (["sem", "create", "\t", "--capacity", "2"], "without control characters"),
+                            (["queue", "push", "  ", "{}"], "not all blanks"),
+                            (["lock", "acquire", "x", "--holder", " "], "holder is not a name"),
                             (["lock", "acquire", "x", "--holder", ""], "--holder wants a name"),
                             (["lock", "acquire", "x", "--holder", "a..b"], "holder is not a name"),
                             (["lock", "acquire", "x", "--wait", "-5s"], '--wait wants a duration such as 30s or 1h30m, not "-5s"'),

@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from reeve_testing import Terminal, is_alive
-from run_test import Project
+from run_testing import Project
 
 FAMILY = """
     [command.fan]
@@ -217,6 +217,32 @@ class Follow(Listening):
         self.assertIn(f"`reeve decision show {ask}`", terminal.seen)
         self.reeve("decision", "resolve", ask, "--choice", "cancel")
         self.assertEqual(waiting.wait(30), 4)
+
+    def test_who_waits_is_told_of_the_question_of_a_run_within(self):
+        self.write("""
+            [command.outer]
+            run = { pipeline = "outer" }
+            [pipeline.outer]
+            on_fail = "fail"
+            [[pipeline.outer.phase]]
+            name     = "all"
+            parallel = ["inner"]
+            [pipeline.inner]
+            [[pipeline.inner.phase]]
+            name = "work"
+            run  = "while [ ! -e go ]; do sleep 0.05; done; exit 3"
+        """)
+        id = self.run_id("outer")
+        early, heard_early = self.heard("stderr", "wait", id)
+        self.until(lambda: self.data("pipeline", "show", id)["children"])
+        self.put("go", "")
+        self.until(lambda: "(inner) asks: " in heard_early(), "who waited before is told of no question")
+        late, heard_late = self.heard("stderr", "wait", id, "--for", "done")
+        self.until(lambda: "(inner) asks: " in heard_late(), "who came later is told of no question")
+        self.assertEqual(heard_early().count(" asks: "), 1)
+        ask = re.search(r"reeve decision resolve (ask-\S+)", heard_late()).group(1)
+        self.reeve("decision", "resolve", ask, "--choice", "fail")
+        self.assertEqual((early.wait(30), late.wait(30)), (1, 0))
 
     def test_who_stops_following_gets_a_line_of_its_own(self):
         self.write(FAMILY)

@@ -6,7 +6,7 @@ import signal
 import textwrap
 import unittest
 
-from run_test import Project
+from run_testing import Project
 
 WATCH = """
     [cron.watch]

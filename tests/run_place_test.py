@@ -6,7 +6,7 @@ import textwrap
 import unittest
 
 from reeve_testing import REEVE
-from run_test import Project
+from run_testing import Project
 
 WHERE = """
     [command.where]

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from reeve_testing import REEVE, Terminal, is_alive
-from run_test import Project
+from run_testing import Project
 
 HELD = """
     [command.held]

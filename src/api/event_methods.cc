@@ -15,18 +15,11 @@ namespace {
 
 constexpr std::size_t most_patterns = 64;
 
-// `*` stands for a whole segment, and not for a part of one: "ci:gr*" would never be heard of.
-bool has_loose_star(const Pattern& pattern) {
-  return std::ranges::any_of(pattern.segments, [](const std::string& segment) {
-    return segment != "*" && segment != "**" && segment.find('*') != std::string::npos;
-  });
-}
-
 // `match` is a pattern or an array of them.
 std::vector<Pattern> read_patterns(Asking& ask) {
   std::vector<Pattern> patterns;
   const auto add = [&](std::string_view text) {
-    if (is_pattern(text) && !has_loose_star(parse_pattern(text))) {
+    if (is_pattern(text)) {
       patterns.push_back(parse_pattern(text));
     } else {
       ask.params.refuse(

@@ -182,8 +182,8 @@ std::string bad_name(std::string_view kind, std::string_view name) {
         quoted(name));
   }
   constexpr std::string_view rule =
-      "one has 1 to 200 bytes without control characters, does not begin with - and has no .. in "
-      "it";
+      "one has 1 to 200 bytes without control characters and not all blanks, does not begin with - "
+      "and has no .. in it";
   // Which of the names it was; as a name it would be a good one.
   if (name == "holder" || name == "within") {
     return fmt::format("{} is not a name: {}", name, rule);

@@ -199,9 +199,7 @@ class Reader {
         if (option.completes != Completes::File && !codec::is_utf8(value)) {
           return fmt::format("the value of --{} is not UTF-8", option.name);
         }
-        if (option.name == "holder" && value.find_first_not_of(" \t\n") == value.npos) {
-          return "--holder wants a name, and this one is blank";
-        }
+        if (option.name == "holder" && value.empty()) return "--holder wants a name";
         break;
       case Takes::Nothing:
         break;
@@ -237,20 +235,10 @@ bool must_be_text(const Command& command, std::size_t place) {
   return argument.completes != Completes::File && !argument.name.starts_with("DATA");
 }
 
-// An empty one is refused by whoever is asked for it, with a reason.
-bool is_blank_name(const Command& command, std::size_t place, std::string_view word) {
-  if (command.arguments.empty() || word.empty()) return false;
-  const Argument& argument = command.arguments[std::min(place, command.arguments.size() - 1)];
-  return argument.name == "NAME" && word.find_first_not_of(" \t\n") == std::string_view::npos;
-}
-
 std::string judge_arguments(const Command& command, const Parsed& parsed) {
   for (std::size_t i = 0; i < parsed.words.size(); ++i) {
     if (!must_be_text(command, i)) continue;
     if (!codec::is_utf8(parsed.words[i])) return fmt::format("argument {} is not UTF-8", i + 1);
-    if (is_blank_name(command, i, parsed.words[i])) {
-      return fmt::format("argument {} is blank, and a name has something to see in it", i + 1);
-    }
   }
   std::size_t least = 0;
   bool unbounded = false;

@@ -58,8 +58,11 @@ bool is_pattern(std::string_view text) {
   const std::vector<std::string> segments = split(text);
   if (segments.size() > 3) return false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    if (segments[i].empty()) return false;
-    if (segments[i] == "**" && i + 1 != segments.size()) return false;
+    const std::string& segment = segments[i];
+    if (segment.empty()) return false;
+    const bool is_last = i + 1 == segments.size();
+    const bool is_wild = segment == "*" || (segment == "**" && is_last);
+    if (!is_wild && segment.find('*') != std::string::npos) return false;
   }
   return true;
 }

@@ -34,7 +34,8 @@ struct Pattern {
   auto operator<=>(const Pattern&) const = default;
 };
 
-// One to three segments, none of them empty, `**` only as the last.
+// One to three segments, none of them empty, `**` only as the last; `*` stands for a whole segment
+// and never for a part of one.
 bool is_pattern(std::string_view text);
 Pattern parse_pattern(std::string_view text);
 

@@ -71,6 +71,15 @@ TEST(EventName, APatternHasOneToThreeSegmentsAndNoneIsEmpty) {
   EXPECT_FALSE(is_pattern("**:complete"));
 }
 
+TEST(EventName, AStarStandsForAWholeSegmentAndNotForAPartOfOne) {
+  EXPECT_TRUE(is_pattern("ci:*"));
+  EXPECT_TRUE(is_pattern("*:main:*"));
+  EXPECT_TRUE(is_pattern("ci:**"));
+  EXPECT_FALSE(is_pattern("ci:gr*"));
+  EXPECT_FALSE(is_pattern("c*:main:green"));
+  EXPECT_FALSE(is_pattern("ci:***"));
+}
+
 TEST(EventName, AUsersEventIsNotOneOfTheCoresOwn) {
   EXPECT_TRUE(is_custom_name("ci:green"));
   EXPECT_TRUE(is_custom_name("ci:main:green"));

@@ -8,10 +8,12 @@
 
 namespace reeve {
 
-// What users may call things: 1 to 200 bytes, not beginning with `-` or `//`, without `..`, control
-// characters or NUL. (Names reach command lines, paths and tables; `//` says whose a name is.)
+// What users may call things: 1 to 200 bytes, not all blanks, not beginning with `-` or `//`,
+// without `..`, control characters or NUL. (Names reach command lines, paths and tables; `//` says
+// whose a name is.)
 inline bool is_good_name(std::string_view name) {
-  if (name.empty() || name.size() > limits::name_bytes) return false;
+  if (name.size() > limits::name_bytes) return false;
+  if (name.find_first_not_of(' ') == std::string_view::npos) return false;  // or empty
   if (name.front() == '-' || name.starts_with("//")) return false;
   if (name.find("..") != std::string_view::npos) return false;
   for (const char letter : name) {

@@ -79,8 +79,7 @@ void read_kind(Loading& loading, const Document& document, const Member& member,
                                   each.key));
       continue;
     }
-    const bool is_blank = each.key.find_first_not_of(' ') == std::string::npos;
-    if (is_blank || !is_good_name(each.key)) {
+    if (!is_good_name(each.key)) {
       loading.mistake(where,
                       fmt::format("`{}` cannot be a name: 1 to 200 bytes, not blank, not beginning "
                                   "with `-`, without `..` or control characters",

@@ -93,7 +93,7 @@ void read_events(Section& section) {
   definition::Set& set = section.loading().runbook.set;
   for (const Member& member : section.members()) {
     section.find({member.key});
-    if (!is_clear_pattern(member.key)) {
+    if (!is_pattern(member.key)) {
       section.mistake(section.where_of(member.place),
                       fmt::format("`{}` in {}: expected the pattern of an event such as "
                                   "\"pipeline:complete\" or \"ci:*:green\"",

@@ -284,13 +284,6 @@ std::string Section::filled(Keys keys, std::vector<Asked>& asked) {
   return *value;
 }
 
-bool is_clear_pattern(std::string_view text) {
-  if (!is_pattern(text)) return false;
-  return std::ranges::all_of(parse_pattern(text).segments, [](const std::string& segment) {
-    return segment == "*" || segment == "**" || segment.find('*') == std::string::npos;
-  });
-}
-
 std::vector<std::string> Section::patterns(Keys keys, std::vector<Asked>& asked) {
   std::vector<std::string> result;
   for (const Value* value : texts(keys)) {
@@ -300,7 +293,7 @@ std::vector<std::string> Section::patterns(Keys keys, std::vector<Asked>& asked)
     for (const Asked& each : here) stand_ins.emplace_back(each.name, "x");
     const auto example = interpolate(value->text, stand_ins);
     const std::string* filled_in = std::get_if<std::string>(&example);
-    if (!filled_in || !is_clear_pattern(*filled_in)) {
+    if (!filled_in || !is_pattern(*filled_in)) {
       expected(*value,
                *keys.begin(),
                "the pattern of an event such as \"pipeline:complete\" or \"ci:*:green\"");

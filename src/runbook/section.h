@@ -153,10 +153,6 @@ void read_notify(Section& section);
 // every {x.y}.
 std::vector<std::string> names_in(const definition::Pipeline& pipeline);
 
-// Whether it is the pattern of an event, with `*` for whole segments only: "ci:gr*" would never be
-// heard of.
-bool is_clear_pattern(std::string_view text);
-
 // `escalate`, `fail` or a phase.
 definition::OnFail on_fail_of(const std::string& text);
 

@@ -83,14 +83,14 @@ class Watch {
     }
     if (plan_.tells_changes) {
       for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
+    } else {
+      patterns.push("decision:opened");
     }
     Json params = json_of({{"match", patterns}, {"all_projects", true}});
     if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
     const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
-    for (const std::string& id : plan_.ids) {
-      look_at(id);
-      if (!plan_.tells_changes) tell_question(id);
-    }
+    for (const std::string& id : plan_.ids) look_at(id);
+    if (!plan_.tells_changes) tell_questions();
     for (;;) {
       if (const auto answer = client_.take(follow); answer && !*answer) {
         watched_.failure = answer->error();
@@ -151,9 +151,8 @@ class Watch {
       return;
     }
     seen_[id] = *answer;
-    if (!plan_.tells_changes) return;
     const Place place = *place_of(id);
-    said_.at(place.root).know(*answer, place.within);
+    if (plan_.tells_changes) said_.at(place.root).know(*answer, place.within);
     for (const auto& [child, name] : runs_within(*answer, place.within)) {
       if (within_.emplace(child, Place{place.root, name}).second) look_at(child);
     }
@@ -181,11 +180,28 @@ class Watch {
                                      printable(on["detail"].text())));
   }
 
+  void tell_questions() {
+    for (const std::string& id : plan_.ids) tell_question(id);
+    for (const auto& [id, place] : within_) tell_question(id);
+  }
+
+  // Somebody is asked something: perhaps by a run within those that are waited for, of whose events
+  // nothing is heard.
+  void look_within() {
+    std::vector<std::string> ids;
+    for (const auto& [id, seen] : seen_) {
+      if (!is_ours(id) || !seen["children"].items().empty()) ids.push_back(id);
+    }
+    for (const std::string& id : ids) look_at(id);
+    tell_questions();
+  }
+
   void heard(const Json& event) {
     if (event.has("lagged")) {
       for (const std::string& id : plan_.ids) look_at(id);
       return;
     }
+    if (!plan_.tells_changes && event["name"].text() == "decision:opened") return look_within();
     const std::string& subject = event["subject"].text();
     const std::string& of = event["data"]["pipeline"].text();
     const std::string id = place_of(of) ? of : subject;
@@ -220,7 +236,7 @@ class Watch {
   const WatchPlan& plan_;
   std::map<std::string, Json> seen_;
   std::map<std::string, Said> said_;     // --follow
-  std::map<std::string, Place> within_;  // --follow: the runs within them
+  std::map<std::string, Place> within_;  // the runs within them
   std::set<std::string> asked_;
   Watched watched_;
 };

@@ -1,0 +1,40 @@
+#include "core/names.h"
+
+#include <gtest/gtest.h>
+
+namespace reeve {
+namespace {
+
+TEST(Names, HaveOneToTwoHundredBytes) {
+  EXPECT_FALSE(is_good_name(""));
+  EXPECT_TRUE(is_good_name("a"));
+  EXPECT_TRUE(is_good_name(std::string(200, 'a')));
+  EXPECT_FALSE(is_good_name(std::string(201, 'a')));
+}
+
+TEST(Names, MayHaveBlanksButNotBeBlank) {
+  EXPECT_TRUE(is_good_name("a b"));
+  EXPECT_TRUE(is_good_name(" a"));
+  EXPECT_FALSE(is_good_name(" "));
+  EXPECT_FALSE(is_good_name("   "));
+}
+
+TEST(Names, AreNoOptionsNoPathsUpwardsAndNotOfAllProjects) {
+  EXPECT_FALSE(is_good_name("-a"));
+  EXPECT_TRUE(is_good_name("a-b"));
+  EXPECT_FALSE(is_good_name("a/../b"));
+  EXPECT_TRUE(is_good_name("a/b.c"));
+  EXPECT_FALSE(is_good_name("//a"));
+  EXPECT_TRUE(is_good_name("a//b"));
+}
+
+TEST(Names, HaveNoControlCharacters) {
+  EXPECT_FALSE(is_good_name("a\tb"));
+  EXPECT_FALSE(is_good_name("a\nb"));
+  EXPECT_FALSE(is_good_name(std::string_view("a\0b", 3)));
+  EXPECT_FALSE(is_good_name("a\x7f"));
+  EXPECT_TRUE(is_good_name("gr\u00fcn"));
+}
+
+}  // namespace
+}  // namespace reeve
