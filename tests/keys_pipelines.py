@@ -309,13 +309,13 @@ class Agents(Project):
 
     @uses("agent.mode")
     def test_what_cannot_be_typed_is_not_sent(self):
-        self.write("""
-            [agent.it]
-            command = "while read -r line; do echo \"got $line\" >> out; done"
+        self.write(AGENT + """
+            command = "echo began >> out; while read -r line; do echo \\"got $line\\" >> out; done"
             mode    = "session"
-        """)
-        agent = self.data("agent", "start", "it")["id"]
-        self.until(lambda: self.data("agent", "show", agent)["state"] != "pending")
+        """.replace("            ", "    "))
+        id = self.begin("go")
+        self.until(lambda: self.lines("out") == ["began"])
+        agent = self.data("show", id)["agents"][0]["id"]
         for text in ("", "\n", "\x1b\x07"):
             self.assertIn("nothing that can be typed", self.err("agent", "send", agent, text, code=2))
         self.reeve("agent", "send", agent, "hello")
