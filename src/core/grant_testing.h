@@ -51,11 +51,11 @@ class Grants : public World {
     for (const std::string& name : names) command.names.push_back(lock_named(name));
     return ask(lock::Command{command}, holder.session);
   }
-  Reply acquire(const Holder& holder, const std::string& name, Terms terms = {}) {
-    return acquire(holder, std::vector{name}, std::move(terms));
+  Reply acquire(const Holder& holder, const std::string& name, const Terms& terms = {}) {
+    return acquire(holder, std::vector{name}, terms);
   }
-  Token token_of(const Holder& holder, const std::string& name, Terms terms = {}) {
-    return as<grant::Granted>(acquire(holder, name, std::move(terms))).given.at(0).token;
+  Token token_of(const Holder& holder, const std::string& name, const Terms& terms = {}) {
+    return as<grant::Granted>(acquire(holder, name, terms)).given.at(0).token;
   }
   Reply release(const Holder& holder, const std::string& name, std::optional<Token> token = {}) {
     return ask(lock::Command{lock::Release{lock_named(name), holder, token}}, holder.session);

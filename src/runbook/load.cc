@@ -40,9 +40,9 @@ constexpr std::array<Kind, 14> kinds = {{{"command", read_command},
                                          {"action", read_action}}};
 
 std::vector<std::string> section_names() {
-  std::vector<std::string> names;
+  std::vector<std::string> names{"events", "notify"};
+  names.reserve(names.size() + kinds.size());
   for (const Kind& kind : kinds) names.emplace_back(kind.key);
-  names.insert(names.end(), {"events", "notify"});
   return names;
 }
 

@@ -65,6 +65,7 @@ void read_command(Section& section, const std::string& name) {
   Command command;
   read_spec(section, command);
   std::vector<std::string> known;
+  known.reserve(command.arguments.all.size());
   for (const Argument& argument : command.arguments.all) known.push_back(argument.name);
   for (const auto& [member, text] : section.map({"defaults"})) {
     if (std::ranges::find(known, member->key) == known.end()) {

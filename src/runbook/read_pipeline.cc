@@ -23,6 +23,7 @@ struct PhaseNotes {
 
 std::vector<std::string> names_of(const std::vector<const Value*>& texts) {
   std::vector<std::string> names;
+  names.reserve(texts.size());
   for (const Value* text : texts) names.push_back(text->text);
   return names;
 }
@@ -252,6 +253,7 @@ class PipelineReader {
   }
   std::vector<std::string> phase_names() const {
     std::vector<std::string> names;
+    names.reserve(pipeline_.phases.size());
     for (const Phase& phase : pipeline_.phases) names.push_back(phase.name);
     return names;
   }
@@ -384,6 +386,7 @@ class PipelineReader {
 
   std::vector<Where> phase_places() const {
     std::vector<Where> places;
+    places.reserve(notes_.size());
     for (const PhaseNotes& notes : notes_) places.push_back(notes.where);
     return places;
   }

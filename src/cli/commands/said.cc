@@ -269,7 +269,7 @@ std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
   for (const Json& child : shown["children"].items()) {
     const std::string name = printable(child["name"].text());
     const std::size_t number = ++count[name];
-    std::string label = within.empty() ? name : within + "/" + name;
+    std::string label = within.empty() ? name : fmt::format("{}/{}", within, name);
     if (number > 1) label += fmt::format(" ({})", number);
     runs.emplace_back(child["id"].text(), std::move(label));
   }
