@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import time
 import unittest
 
 from reeve_testing import Terminal, is_alive
@@ -243,6 +244,33 @@ class Follow(Listening):
         ask = re.search(r"reeve decision resolve (ask-\S+)", heard_late()).group(1)
         self.reeve("decision", "resolve", ask, "--choice", "fail")
         self.assertEqual((early.wait(30), late.wait(30)), (1, 0))
+
+    def test_who_waits_for_a_large_family_goes_in_time(self):
+        self.write("""
+            [command.many]
+            args = "<items>"
+            run  = { pipeline = "many" }
+            [pipeline.many]
+            inputs = ["items"]
+            [[pipeline.many.phase]]
+            name     = "all"
+            for_each = "{items}"
+            max      = 500
+            pipeline = "one"
+            [pipeline.one]
+            inputs = ["n"]
+            [[pipeline.one.phase]]
+            name = "ask"
+            run  = "exit 3"
+        """)
+        began = time.monotonic()
+        told = self.reeve("run", "many", str(list(range(300))), "--wait", "--timeout", "2s", code=124).stderr
+        self.assertLess(time.monotonic() - began, 20)
+        id = re.search(r"the wait is over: (pipe-\S+);", told).group(1)
+        asked = self.data("decision", "list")["decisions"]
+        told = self.err("wait", id, "--timeout", "0s", code=124)
+        for each in asked:
+            self.assertIn(each["id"], told)
 
     def test_who_stops_following_gets_a_line_of_its_own(self):
         self.write(FAMILY)

@@ -215,9 +215,18 @@ bool Said::has_more(const std::string& path, Told& told) {
   return size > told.bytes;
 }
 
-bool Said::read(std::uint64_t before) {
+bool Said::read() {
+  return read_from_places(all_places(), std::numeric_limits<std::uint64_t>::max());
+}
+
+bool Said::read(std::uint64_t before, const std::string& run) {
+  const auto found = places_.find(run);
+  return found != places_.end() && read_from_places(found->second, before);
+}
+
+bool Said::read_from_places(const std::vector<Place>& places, std::uint64_t before) {
   bool any = false;
-  for (const LogFile& file : find_logs(all_places())) {
+  for (const LogFile& file : find_logs(places)) {
     if (file.sequence >= before || !wanted_.fits(file.label)) continue;
     Told& told = told_[file.path];
     if (!has_more(file.path, told)) continue;

@@ -43,8 +43,10 @@ class Said {
   // within it, by the name that has here.
   void know(const Json& shown, const std::string& within = {});
 
-  // Prints all that is new, of what was begun before this change; whether there was anything.
-  bool read(std::uint64_t before = std::numeric_limits<std::uint64_t>::max());
+  // Prints all that is new; whether there was anything.
+  bool read();
+  // The same of what was begun before this change, and by this run alone.
+  bool read(std::uint64_t before, const std::string& run);
   // Something else is about to be printed: on a line of its own, and whose what follows is will be
   // told again.
   void interrupt();
@@ -67,6 +69,7 @@ class Said {
   };
 
   static bool has_more(const std::string& path, Told& told);
+  bool read_from_places(const std::vector<Place>& places, std::uint64_t before);
   void tell(const std::string& path, const std::string& label, std::string_view bytes);
 
   Context& context_;

@@ -89,27 +89,33 @@ class Watch {
     Json params = json_of({{"match", patterns}, {"all_projects", true}});
     if (plan_.since > 0) params.set("since_seq", plan_.since - 1);
     const auto follow = client_.begin("events.follow", params, Client::Kind::Wait);
-    for (const std::string& id : plan_.ids) look_at(id);
-    if (!plan_.tells_changes) tell_questions();
+    // However much there is to hear: who waits goes when it is time, and when told to.
+    const auto must_stop = [&] {
+      if (signals.next()) watched_.interrupted = true;
+      if (end >= 0 && steady_now() >= end) watched_.timed_out = true;
+      return watched_.interrupted || watched_.timed_out;
+    };
+    for (const std::string& id : plan_.ids) {
+      look_at(id);
+      if (!plan_.tells_changes) tell_question(id);
+    }
     for (;;) {
       if (const auto answer = client_.take(follow); answer && !*answer) {
         watched_.failure = answer->error();
       }
-      while (const auto event = client_.next_event()) heard(*event);
-      if (watched_.failure || is_enough()) break;
-      if (end >= 0 && steady_now() >= end) {
-        watched_.timed_out = true;
-        break;
+      if (watched_.failure || must_stop()) break;
+      if (const auto event = client_.next_event()) {
+        heard(*event);
+        continue;
       }
-      for (auto& [id, said] : said_) said.read();
+      if (is_enough()) break;
+      read_along();
       if (plan_.tells_changes && !context_.output.flush()) break;
       std::array<pollfd, 1> others{signals.readable()};
       client_.pump(patience(end), others);
-      if (signals.next()) {
-        watched_.interrupted = true;
-        break;
-      }
     }
+    // What was reached in time counts, whatever else came.
+    if (is_enough()) watched_.timed_out = watched_.interrupted = false;
     client_.cancel(follow);
     for (auto& [id, said] : said_) {
       said.read();
@@ -120,6 +126,13 @@ class Watch {
   }
 
  private:
+  // There may be a thousand files, and an event every millisecond.
+  void read_along() {
+    if (said_.empty() || steady_now() < read_next_) return;
+    for (auto& [id, said] : said_) said.read();
+    read_next_ = steady_now() + look_for_more / 4;
+  }
+
   // Until when nothing need be looked at; files tell nobody that they grow.
   std::int64_t patience(std::int64_t end) const {
     const std::int64_t most = said_.empty() ? -1 : look_for_more;
@@ -150,20 +163,47 @@ class Watch {
       if (is_ours(id)) watched_.failure = answer.error();
       return;
     }
-    seen_[id] = *answer;
+    know(id, *answer);
+  }
+
+  // Of the runs within, who follows knows all; who waits only has to know of those that ask, and
+  // hears of those to come.
+  void know(const std::string& id, const Json& shown) {
+    seen_[id] = shown;
     const Place place = *place_of(id);
-    if (plan_.tells_changes) said_.at(place.root).know(*answer, place.within);
-    for (const auto& [child, name] : runs_within(*answer, place.within)) {
-      if (within_.emplace(child, Place{place.root, name}).second) look_at(child);
+    if (plan_.tells_changes) said_.at(place.root).know(shown, place.within);
+    for (const Json& child : shown["children"].items()) {
+      const std::string& inner = child["id"].text();
+      if (!plan_.tells_changes && child["state"].text() != "blocked") continue;
+      if (!place_within(inner, id, child["name"].text())) continue;
+      look_at(inner);
+      if (!plan_.tells_changes) tell_question(inner);
     }
   }
 
-  // Somebody's run began: perhaps one within those that are followed.
-  void look_at_parent_of(const std::string& id) {
+  // Whether it was not known before. Of several of one name the second is `c1 (2)`.
+  bool place_within(const std::string& id, const std::string& parent, const std::string& name) {
+    if (place_of(id)) return false;
+    const Place outer = *place_of(parent);
+    std::string label = outer.within.empty() ? printable(name)
+                                             : fmt::format("{}/{}", outer.within, printable(name));
+    const std::size_t number = ++names_[parent][label];
+    if (number > 1) label += fmt::format(" ({})", number);
+    within_.emplace(id, Place{outer.root, std::move(label)});
+    return true;
+  }
+
+  // Somebody's run: perhaps one within those that are watched. It is asked once and not its family,
+  // which may be large.
+  bool find_place(const std::string& id) {
+    if (place_of(id)) return true;
     const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
-    if (!answer || !(*answer).has("parent")) return;
+    if (!answer || !answer->has("parent")) return false;
     const std::string parent = (*answer)["parent"].text();
-    if (place_of(parent)) look_at(parent);
+    if (!find_place(parent)) return false;
+    place_within(id, parent, (*answer)["name"].text());
+    know(id, *answer);
+    return true;
   }
 
   // Who waits without looking should know that it is somebody else who has to move.
@@ -180,20 +220,15 @@ class Watch {
                                      printable(on["detail"].text())));
   }
 
-  void tell_questions() {
-    for (const std::string& id : plan_.ids) tell_question(id);
-    for (const auto& [id, place] : within_) tell_question(id);
-  }
-
   // Somebody is asked something: perhaps by a run within those that are waited for, of whose events
   // nothing is heard.
-  void look_within() {
-    std::vector<std::string> ids;
-    for (const auto& [id, seen] : seen_) {
-      if (!is_ours(id) || !seen["children"].items().empty()) ids.push_back(id);
-    }
-    for (const std::string& id : ids) look_at(id);
-    tell_questions();
+  void hear_question(const std::string& decision) {
+    const Answer answer = client_.ask("decision.show", json_of({{"id", decision}}));
+    if (!answer || !answer->has("pipeline")) return;
+    const std::string id = (*answer)["pipeline"].text();
+    if (!find_place(id)) return;
+    look_at(id);
+    tell_question(id);
   }
 
   void heard(const Json& event) {
@@ -201,19 +236,19 @@ class Watch {
       for (const std::string& id : plan_.ids) look_at(id);
       return;
     }
-    if (!plan_.tells_changes && event["name"].text() == "decision:opened") return look_within();
+    if (!plan_.tells_changes && event["name"].text() == "decision:opened") {
+      return hear_question(event["subject"].text());
+    }
     const std::string& subject = event["subject"].text();
     const std::string& of = event["data"]["pipeline"].text();
     const std::string id = place_of(of) ? of : subject;
-    if (plan_.tells_changes && !place_of(id) && event["name"].text() == "pipeline:started") {
-      look_at_parent_of(id);
-    }
+    if (plan_.tells_changes && event["name"].text() == "pipeline:started") find_place(id);
     const auto place = place_of(id);
     if (!place) return;
     if (plan_.tells_changes) {
-      // First what was said before it happened.
+      // First what it said before that happened.
       Said& said = said_.at(place->root);
-      said.read(event["seq"].natural());
+      said.read(event["seq"].natural(), id);
       said.interrupt();
       context_.output.line(context_.json() ? event.write()
                                            : event_line(context_.output, event, place->within));
@@ -235,9 +270,11 @@ class Watch {
   Client& client_;
   const WatchPlan& plan_;
   std::map<std::string, Json> seen_;
-  std::map<std::string, Said> said_;     // --follow
-  std::map<std::string, Place> within_;  // the runs within them
+  std::map<std::string, Said> said_;                                 // --follow
+  std::map<std::string, Place> within_;                              // the runs within them
+  std::map<std::string, std::map<std::string, std::size_t>> names_;  // how many, by run and label
   std::set<std::string> asked_;
+  std::int64_t read_next_ = 0;
   Watched watched_;
 };
 
