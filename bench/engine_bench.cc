@@ -7,8 +7,9 @@
 // of it with the rest of Engine::submit() and deliver(). Then pushes a second by the clock, in
 // batches of so many as clients wait at once: on a journal that does nothing, and on the real one,
 // whose thread syncs a batch while the next is being decided. The rounds of the two take turns, so
-// that a busy neighbour slows both. Last, a start after a crash: one million items in a checkpoint
-// and 10,000 records since. `./dev bench engine parts` (or rates, or start) does only that.
+// that a busy neighbour slows both. Then a start after a crash: one million items in a checkpoint
+// and 10,000 records since. Last, one from records alone, each of which is decided again.
+// `./dev bench engine parts` (or rates, start, replay) does only that.
 
 #include "engine/engine.h"
 
@@ -260,6 +261,30 @@ void commit(House& house, journal::Journal& journal) {
   house.engine.deliver();
 }
 
+// Seconds to the first commit after a crash, and of what.
+struct Back {
+  double seconds = 0;
+  double work = 0;  // of the processor
+  double opening = 0;
+  double remembering = 0;
+};
+
+Back come_back(journal::Files& files, const journal::Options& options) {
+  Back back;
+  const auto begin = std::chrono::steady_clock::now();
+  const double before = worked();
+  const auto recovery = must(journal::open_file_journal(files, options));
+  back.opening = seconds_since(begin);
+  engine::Remembered remembered = must(engine::remember(*recovery));
+  back.remembering = seconds_since(begin) - back.opening;
+  House house(std::move(remembered));
+  const auto journal = must(recovery->begin());
+  commit(house, *journal);
+  back.seconds = seconds_since(begin);
+  back.work = (worked() - before) / 1e9;
+  return back;
+}
+
 void start() {
   constexpr std::size_t items = 1'000'000;
   constexpr std::size_t since = 10'000;
@@ -297,19 +322,42 @@ void start() {
     }
     commit(house, *journal);
   }  // nobody says goodbye
-  const auto begin = std::chrono::steady_clock::now();
-  const double before = worked();
-  const auto recovery = must(journal::open_file_journal(*files, options));
-  House house(must(engine::remember(*recovery)));
-  const auto journal = must(recovery->begin());
-  commit(house, *journal);
+  const Back back = come_back(*files, options);
   fmt::print("\na start with {} items in a checkpoint and {} records since\n", items, since);
-  fmt::print("  to the first commit {:.2f} s, {:.2f} s of it worked\n",
-             seconds_since(begin),
-             (worked() - before) / 1e9);
+  fmt::print("  to the first commit {:.2f} s, {:.2f} s of it worked\n", back.seconds, back.work);
+  fmt::print(
+      "  of it {:.2f} s finding the journal, {:.2f} s reading the checkpoint and deciding "
+      "again, {:.2f} s the rest\n",
+      back.opening,
+      back.remembering,
+      back.seconds - back.opening - back.remembering);
   fmt::print("  the checkpoint took {:.2f} s and {:.0f} bytes an item\n",
              writing,
              static_cast<double>(stored) / items);
+  std::filesystem::remove_all(path);
+}
+
+void replay() {
+  constexpr std::size_t records = 500'000;
+  const std::string path = fresh_home();
+  const auto files = must(journal::RealFiles::open_directory(path));
+  journal::Options options;
+  options.fresh_id = journal::random_journal_id();
+  {
+    const auto recovery = must(journal::open_file_journal(*files, options));
+    House house(must(engine::remember(*recovery)));
+    const auto journal = must(recovery->begin());
+    for (std::size_t i = 0; i < records; ++i) {
+      house.submit(i);
+      if (i % 1000 == 999) commit(house, *journal);
+    }
+    commit(house, *journal);
+  }  // nobody says goodbye
+  const Back back = come_back(*files, options);
+  fmt::print("\na start from {} records of one push each\n", records);
+  fmt::print("  {:.0f} a second by the clock, {:.0f} by the processor\n",
+             rate(records, back.remembering),
+             rate(records, back.work));
   std::filesystem::remove_all(path);
 }
 
@@ -319,6 +367,7 @@ void run(std::string_view what) {
   if (what.empty() || what == "parts") parts();
   if (what.empty() || what == "rates") rates();
   if (what.empty() || what == "start") start();
+  if (what.empty() || what == "replay") replay();
 }
 
 }  // namespace reeve::bench

@@ -119,7 +119,7 @@ def main():
     parser.add_argument("--command", default="true")
     parser.add_argument("--folder", help="where the home is; default: the usual place for what is temporary")
     options = parser.parse_args()
-    options.marks = [mark for mark in (100, 500, 1000, 2000, 3000) if mark <= options.runs] or [options.runs]
+    options.marks = [mark for mark in (100, 500, 1000, 2000, 3000, 10_000) if mark <= options.runs] or [options.runs]
     signal.signal(signal.SIGTERM, lambda *_: exit(1))
     bench = Bench(options)
     try:

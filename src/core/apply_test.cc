@@ -1,8 +1,14 @@
 #include "core/apply.h"
 
+#include "core/heard_testing.h"
+#include "core/pipeline_testing.h"
 #include "core/testing.h"
 
 #include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+#include <vector>
 
 namespace reeve {
 namespace {
@@ -30,6 +36,94 @@ TEST(Apply, ACustomEventIsAnnouncedWithItsSequence) {
                                  default_project,
                                  Custom{{"ci", "main", "green"}, {{"by", "ana"}}}}}));
   EXPECT_EQ(world.state.sequence, 1u);
+}
+
+// ── What one step has no room for ──
+
+// Many pipelines, each of which waits for a guard that an event wakes.
+class ManyGuards : public pipeline::testing::Play {
+ public:
+  explicit ManyGuards(std::size_t count) {
+    definition::Phase build = pipeline::testing::shell("build");
+    build.pre = {"green"};
+    set.pipelines.set("fix", pipeline::testing::in_phases({build}));
+    definition::Guard guard{"check"};
+    guard.wake_on = {"ci:green"};
+    set.guards.set("green", guard);
+    load();
+    for (std::size_t i = 0; i < count; ++i) begin();
+    forget();
+  }
+
+  // Whom the checks under way are for, one for each of them.
+  std::vector<PipelineId> checked() const {
+    std::vector<PipelineId> result;
+    result.reserve(state.outbox.size());
+    for (const auto& [id, entry] : state.outbox) {
+      result.push_back(std::get<pipeline::Address>(entry.effect.to).pipeline);
+    }
+    return result;
+  }
+  void all_fail() {
+    for (const EffectId effect : under_way()) {
+      input_unchecked(EffectEnded{effect, pipeline::testing::exit_code(1)});
+    }
+  }
+
+ private:
+  void begin() {
+    const pipeline::Start order{"fix", {}, {}};
+    input_unchecked(Request{default_project, {}, true, {}, pipeline::Command{order}});
+    all_fail();
+  }
+  // The invariants of so many pipelines take their time: they are looked at later.
+  void input_unchecked(const Input& input) { EXPECT_TRUE(apply_to(state, input, stamp).changed); }
+};
+
+TEST(Apply, WhomAStepHasNoRoomToWakeIsWokenWithTheNextTickAndOnce) {
+  const std::size_t all = limits::routed_a_step + 1;
+  ManyGuards world(all);
+  ASSERT_EQ(world.state.subscriptions.by_subscriber.size(), all);
+
+  world.ask(EmitCustom{"ci:green", {}});
+  // Finding them was a part of the step, too.
+  EXPECT_EQ(world.checked().size(), limits::routed_a_step - 1);
+  EXPECT_EQ(next_deadline(world.state).engine, world.stamp.now);
+  world.input(Tick{});
+
+  const std::vector<PipelineId> checked = world.checked();
+  EXPECT_EQ(checked.size(), all);
+  EXPECT_EQ(std::set<PipelineId>(checked.begin(), checked.end()).size(), all);
+  EXPECT_TRUE(world.state.chores.waiting.empty());
+  // Who was woken once more during the check would check again.
+  world.all_fail();
+  EXPECT_TRUE(world.checked().empty());
+}
+
+// Each pushed item is announced, and wakes a worker of another queue: two things to do an item.
+TEST(Apply, EventsThatAStepHasNoRoomForAreRoutedWithTheNextTickAndOnce) {
+  pipeline::testing::Play world({pipeline::testing::shell("build")});
+  world.set.workers.set("fixer", {"bugs", "fix", 1, {"queue:*:push"}});
+  world.set.notifications = {{"queue:*:push"}, "tell"};
+  world.load();
+  world.ask(worker::Command{
+      worker::Start{{default_project, "fixer"}, {default_project, world.set.hash}, {}}});
+  queue::Push push{{default_project, "others"}, {}};
+  push.items.resize(limits::batch_items);
+  world.forget();
+
+  const auto pushed = as<queue::Pushed>(world.ask(queue::Command{push}));
+  EXPECT_EQ(world.started.size(), limits::routed_a_step / 2);
+  world.input(Tick{});
+
+  std::vector<ItemId> told;
+  told.reserve(world.started.size());
+  for (const Start& one : world.started) {
+    const Event& event = std::get<Notify>(one.effect.what).about.at(0);
+    told.push_back(find_in<queue::WasPushed>(event.body)->item);
+  }
+  EXPECT_EQ(told, pushed.ids);
+  EXPECT_TRUE(world.state.chores.waiting.empty());
 }
 
 }  // namespace

@@ -104,22 +104,6 @@ TEST(Board, WhetherATickCameFirstMakesNoDifference) {
   EXPECT_EQ(as<Started>(world.start(task, bo)).claimed_from, ana);
 }
 
-// A restart gives time to those who hold something, not to those who have lost it.
-TEST(Board, WhatWasOverStaysOverWhenTheDaemonComesBack) {
-  BoardWorld world;
-  const BoardTaskId alone = world.add("alone");
-  const BoardTaskId task = world.add("fix", backend);
-  world.start(alone, ana);
-  world.start(task, ana);
-  world.pass(120min + 1ms);
-  ASSERT_TRUE(world.section(backend).lock->expired);
-  world.input(Resumed{});
-
-  EXPECT_TRUE(is<Lost>(world.heartbeat(alone, ana)));
-  EXPECT_EQ(as<Started>(world.start(alone, bo)).claimed_from, ana);
-  EXPECT_EQ(as<Started>(world.start(task, bo)).claimed_from, ana);
-}
-
 TEST(Board, ALiveHolderIsNeverStolenFrom) {
   BoardWorld world;
   const BoardTaskId task = world.add("fix", backend);
