@@ -72,7 +72,7 @@ TEST_F(Bodies, ThatWouldMakeTheAnswerTooDeepAreStrings) {
   const auto nested = [](std::size_t depth) {
     return std::string(depth, '[') + std::string(depth, ']');
   };
-  const std::size_t most = 56;
+  const std::size_t most = limits::json_depth - limits::answer_depth;
   push_bytes(nested(most));
   EXPECT_TRUE(has(take(), {R"("bytes":"json")"}));
   push_bytes(nested(most + 1));
@@ -106,6 +106,14 @@ TEST_F(Status, SaysHowManyMoreNeedSomebody) {
     ask("queue.pause", queue);
   }
   EXPECT_TRUE(has(ask("status.get"), {R"("attention_more":3)"}));
+}
+
+TEST_F(Status, OfAFullDiskIsThatItIsFull) {
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[])"}));
+  counter.engine().room(journal::Room::FinishingOnly);
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[{"kind":"disk",)", "`reeve doctor`"}));
+  counter.engine().room(journal::Room::Plenty);
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[])"}));
 }
 
 // ── What comes next ──

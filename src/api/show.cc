@@ -36,10 +36,10 @@ void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure, boo
   show_meta(tell, tenure.meta);
 }
 
-// Not so deep that the answer it stands in, within a few others, is too deep for those who read it.
+// Not so deep that the answer it stands in is too deep for those who read it.
 bool is_json(std::string_view text) {
   codec::JsonCursor cursor(text);
-  return cursor.skip_value(limits::json_depth - 8) && cursor.is_at_end();
+  return cursor.skip_value(limits::json_depth - limits::answer_depth) && cursor.is_at_end();
 }
 
 }  // namespace

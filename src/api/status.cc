@@ -92,16 +92,27 @@ void show_work(Tell& tell, const State& state) {
 
 void show_status(Tell& tell, const State& state) {
   const Time now = tell.now().now;
-  std::vector<Attention> questions;
+  std::vector<Attention> first;  // what stops everything, and questions
   std::vector<Attention> attention;
   std::uint64_t needed = 0;
   const auto attend = [&](std::string_view kind, std::string name, std::string detail) {
-    auto& list = kind == "decision" ? questions : attention;
+    auto& list = kind == "disk" || kind == "state" || kind == "decision" ? first : attention;
     ++needed;
     if (list.size() < limits::waiters_shown) {
       list.push_back({std::string(kind), std::move(name), std::move(detail)});
     }
   };
+  const engine::Engine& engine = tell.desk().engine();
+  const std::string& home = tell.desk().steward().about().home;
+  if (engine.room() != journal::Room::Plenty) {
+    attend("disk", home, "it is full, so nothing new is taken; make room, see `reeve doctor`");
+  }
+  if (engine.is_full()) {
+    attend(
+        "state",
+        home,
+        "it is full, so nothing new is taken; finish or drop something, see `reeve queue stats`");
+  }
   std::uint64_t decisions = 0;
   std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue
   for (const auto& [owner, id] : state.decisions.open_of) {
@@ -199,10 +210,10 @@ void show_status(Tell& tell, const State& state) {
           });
   json.field("decisions", decisions);
   show_work(tell, state);
-  // Questions first; but many of them leave half of the room to the rest.
+  // Many questions leave half of the room to the rest.
   constexpr std::size_t half = limits::waiters_shown / 2;
   const std::size_t rest = std::min(attention.size(), half);
-  const std::size_t asked = std::min(questions.size(), limits::waiters_shown - rest);
+  const std::size_t asked = std::min(first.size(), limits::waiters_shown - rest);
   json.key("attention").begin_array();
   const auto show = [&](const std::vector<Attention>& things, std::size_t most) {
     for (std::size_t i = 0; i < std::min(things.size(), most); ++i) {
@@ -210,7 +221,7 @@ void show_status(Tell& tell, const State& state) {
       json.field("detail", things[i].detail).end_object();
     }
   };
-  show(questions, asked);
+  show(first, asked);
   show(attention, limits::waiters_shown - asked);
   json.end_array();
   const std::size_t told = asked + std::min(attention.size(), limits::waiters_shown - asked);
