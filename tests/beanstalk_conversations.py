@@ -8,6 +8,7 @@ is late by more than 50 ms, that time-to-run comes on idle connections, that a k
 $REEVE is the program. $BEANSTALK_SERVER may name another one, with {port} and {home} in its words.
 """
 
+import json
 import os
 import random
 import shlex
@@ -517,6 +518,48 @@ class Ours(unittest.TestCase):
         taken = [c.reserve() for _ in range(18)]
         self.assertEqual(taken, [(jobs[i], b"%d" % i) for i in range(2, 20)])
         self.assertEqual(c.ask(b"reserve-with-timeout 0"), b"TIMED_OUT\r\n")
+
+    def test_bodies_can_be_read_and_are_handed_out_as_they_are(self):
+        if "BEANSTALK_SERVER" in os.environ:
+            self.skipTest("this server has no other door")
+        # As they are, what `queue list` has, and what --json shows of them.
+        bodies = [
+            (b'{"a": 1}', '{"a":1}', {"a": 1}, "json"),
+            (b'{\n "a": 1\n}\n', '{"a":1}', {"a": 1}, "json"),
+            (b'"str\\u0041"', '"strA"', "strA", "json"),
+            (b'{"base64":"//4="}', '{"base64":"//4="}', {"base64": "//4="}, "json"),
+            (b"null", "null", None, "json"),
+            (b"hello world", "hello world", "hello world", "text"),
+            (b'{"a": ', '{"a": ', '{"a": ', "text"),
+            (b"", "", "", "text"),
+            (b"\xff\xfe", "(bytes) //4=", {"base64": "//4="}, "base64"),
+        ]
+        for body, *_ in bodies:
+            self.a.put(body)
+        environment = dict(os.environ, REEVE_HOME=self.server.home)
+
+        def reeve(*words):
+            # Outside of every project, where the tubes are.
+            done = subprocess.run(
+                [OURS_WORDS[0], "queue", *words],
+                capture_output=True,
+                env=environment,
+                cwd=self.server.home,
+                timeout=60,
+            )
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return done.stdout
+
+        listed = json.loads(reeve("list", "default", "--json"))["data"]["items"]
+        self.assertEqual([(item["data"], item["bytes"]) for item in listed], [each[2:] for each in bodies])
+        lines = reeve("list", "default").decode().splitlines()[1:]
+        for line, (_, shown, *_) in zip(lines, bodies, strict=True):
+            self.assertTrue(line.rstrip().endswith(shown.rstrip()), (line, shown))
+        # Each command reads the bytes themselves, and the size of nothing is nothing.
+        into = os.path.join(self.server.home, "taken")
+        reeve("work", "default", "--drain", "--exec", f'cat >>"{into}"; printf "|" >>"{into}"')
+        with open(into, "rb") as file:
+            self.assertEqual(file.read(), b"".join(body + b"|" for body, *_ in bodies))
 
     def test_a_client_library(self):
         script = """

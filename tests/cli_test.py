@@ -327,7 +327,7 @@ class Queues(Home):
         self.assertEqual(self.data("queue", "take", "q")["items"][0]["data"], {"a": 1})
         subprocess.run([REEVE, "queue", "push", "q", "-"], input=b"\xff\x00", env=self.env,
                        cwd=self.work, check=True, capture_output=True)
-        self.assertEqual(self.data("queue", "take", "q")["items"][0]["base64"], "/wA=")
+        self.assertEqual(self.data("queue", "take", "q")["items"][0]["data"], {"base64": "/wA="})
         self.reeve("queue", "push", "q", code=2)
 
     def test_lines_are_pushed_in_batches_in_their_order(self):

@@ -12,7 +12,6 @@
 namespace reeve::api {
 namespace {
 
-constexpr std::size_t most_label = 1000;
 // How a refusal ends that is none of the request's form.
 constexpr std::string_view no_such_item = " is the beginning of no item's id";
 
@@ -85,7 +84,7 @@ Boxed<HolderMeta> Asking::meta() {
   meta.user = fields.text("user").value_or("");
   meta.label = fields.text("label").value_or("");
   // It is kept, and in every list.
-  if (meta.label.size() > most_label) fields.refuse("label", "has more than 1000 bytes");
+  if (meta.label.size() > limits::label_bytes) fields.refuse("label", "has more than 1000 bytes");
   const std::optional<std::int64_t> pid = fields.integer("pid", 1);
   const std::optional<std::int64_t> start_time = fields.integer("start_time");
   const bool group = fields.flag("group");

@@ -13,8 +13,6 @@
 namespace reeve::api {
 namespace {
 
-constexpr std::size_t most_patterns = 64;
-
 // `match` is a pattern or an array of them.
 std::vector<Pattern> read_patterns(Asking& ask) {
   std::vector<Pattern> patterns;
@@ -32,7 +30,7 @@ std::vector<Pattern> read_patterns(Asking& ask) {
   };
   const Raw* raw = ask.params.raw("match");
   if (raw && raw->kind == JsonKind::Array) {
-    ask.params.each_text("match", most_patterns, add);
+    ask.params.each_text("match", limits::follow_patterns, add);
   } else if (const std::optional<std::string_view> one = ask.params.text("match")) {
     add(*one);
   }

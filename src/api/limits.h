@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 
 // Every limit of the connections, once; those of the core are in core/limits.h, of the engine in
 // engine/limits.h.
@@ -13,6 +14,10 @@ using namespace std::chrono_literals;
 
 inline constexpr std::size_t line_bytes = std::size_t{4} << 20U;
 inline constexpr std::size_t json_depth = 64;
+inline constexpr std::size_t object_fields = 32;
+
+// How deep a value of somebody's may stand in an answer, at most.
+inline constexpr std::size_t answer_depth = 8;
 
 // Requests that wait, and follows, of one connection.
 inline constexpr std::size_t waiting_requests = 1000;
@@ -39,6 +44,27 @@ inline constexpr std::size_t list_bytes = std::size_t{2} << 20U;
 
 // Items among which the beginning of an id is looked for.
 inline constexpr std::size_t prefix_search = 100'000;
+
+// Decisions among which those of one run are looked for. Open ones are few; of more than this,
+// nobody has answered any for a long time.
+inline constexpr std::size_t decision_search = 10'000;
+
+// A chain of who waits for whom is shown this far; whoever reads more of it has another problem.
+inline constexpr std::size_t chain_entries = 32;
+
+inline constexpr std::size_t label_bytes = 1000;
+inline constexpr std::size_t follow_patterns = 64;  // of one follow
+
+// Of a connection that speaks beanstalkd's protocol: commands that were carried out and are not
+// answered yet; of those, such as may be answered with a whole job, which has up to 1 MiB; and what
+// is read ahead of a reserve that waits.
+inline constexpr std::size_t beanstalk_open = 1000;
+inline constexpr std::uint32_t beanstalk_bodies = 64;
+inline constexpr std::size_t beanstalk_read_ahead = std::size_t{64} << 10U;
+// What a kick remembers of the past of the jobs it brings back, and how far urgent ones are
+// counted.
+inline constexpr std::uint64_t beanstalk_remembered = 10'000;
+inline constexpr std::uint64_t beanstalk_counted = 100'000;
 
 // Lines that are not whole yet, of all connections together; whoever adds to more is closed.
 inline constexpr std::size_t buffered_bytes = std::size_t{256} << 20U;

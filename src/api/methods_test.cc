@@ -172,7 +172,7 @@ TEST_F(QueueMethods, DataComesBackAsItsText) {
   const std::string taken = ask("queue.take", R"({"queues":["q"],"holder":"h","max":5})");
   EXPECT_TRUE(has(taken,
                   {R"("data":{"a" : [1,2.50,"\u00e9"]},"priority":0,"attempts":1,"claim":1)",
-                   R"("base64":"AP8=")",
+                   R"("data":{"base64":"AP8="},"bytes":"base64")",
                    R"("holder":"h")"}));
   EXPECT_TRUE(has(ask("queue.take", R"({"queues":["q"],"holder":"h"})"), {R"("items":[])"}));
   EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q","base64":"AP8"})"), {"-32602", "base64"}));

@@ -45,7 +45,7 @@ void Params::read(const Raw& object) {
     for (std::size_t i = 0; i < count_; ++i) {
       if (fields_[i].name == *text) return refuse(*text, "is there twice");
     }
-    if (count_ == most_fields) return refuse(*text, "is one field too many");
+    if (count_ == limits::object_fields) return refuse(*text, "is one field too many");
     fields_[count_++] = {*text, value, false};
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "api/json_reader.h"
+#include "api/limits.h"
 #include "base/time.h"
 
 #include <array>
@@ -31,8 +32,6 @@ struct Problem {
 
 class Params {
  public:
-  static constexpr std::size_t most_fields = 32;
-
   explicit Params(Problem& problem, std::string path = {})
       : problem_(problem), path_(std::move(path)) {}
   Params(const Params&) = delete;
@@ -89,9 +88,9 @@ class Params {
 
   Problem& problem_;
   std::string path_;
-  std::array<Field, most_fields> fields_;
+  std::array<Field, limits::object_fields> fields_;
   std::size_t count_ = 0;
-  std::array<std::string_view, most_fields> asked_;  // for the nearest one
+  std::array<std::string_view, limits::object_fields> asked_;  // for the nearest one
   std::size_t asked_count_ = 0;
   std::forward_list<std::string> texts_;  // those with escapes
 };

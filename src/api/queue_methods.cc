@@ -97,7 +97,7 @@ void tell_taken(Tell& tell, const Reply& reply) {
   for (const queue::TakenItem& item : taken->items) {
     json.begin_object().key("id").plain(to_text(item.id));
     json.field("queue", tell.name(item.queue));
-    show_data(tell, item.data, item.json);
+    show_data(tell, item.data, item.json, true);
     json.field("priority", item.priority).field("attempts", item.attempts);
     json.field("claim", item.claim.value);
     tell.moment("visible_at", item.visible_at);

@@ -5,6 +5,8 @@
 #include "codec/json_text.h"
 #include "core/lease.h"
 
+#include <algorithm>
+
 namespace reeve::api {
 namespace {
 
@@ -32,6 +34,12 @@ void show_tenure(Tell& tell, const State& state, const lock::Tenure& tenure, boo
   const Time grace = is_over ? tenure.lease.last_sign : state.leases_from;
   tell.moment("expires_at", limit_of(tenure.lease, grace));
   show_meta(tell, tenure.meta);
+}
+
+// Not so deep that the answer it stands in is too deep for those who read it.
+bool is_json(std::string_view text) {
+  codec::JsonCursor cursor(text);
+  return cursor.skip_value(limits::json_depth - limits::answer_depth) && cursor.is_at_end();
 }
 
 }  // namespace
@@ -131,12 +139,28 @@ void show_queue(Tell& tell, const State& state, queue::QueueNo no, const queue::
   if (queue.config.dead_letter) json.field("dead_letter", tell.name(*queue.config.dead_letter));
 }
 
-void show_data(Tell& tell, const Bytes& data, bool json) {
+void show_data(Tell& tell, const Bytes& data, bool json, bool exactly) {
+  const std::string_view bytes = data.view();
+  tell.json.key("data");
   if (json) {
-    tell.json.key("data").raw(data.view());
-  } else {
-    tell.json.key("base64").plain(codec::to_base64(data.view()));
+    tell.json.raw(bytes);
+    return;
   }
+  const bool is_text = codec::is_utf8(bytes);
+  const bool as_json = is_text && is_json(bytes);
+  if (as_json) {
+    // A line of ours is one line; within JSON a line's end is a space like others.
+    std::string line(bytes);
+    std::ranges::replace_if(
+        line, [](char letter) { return letter == '\n' || letter == '\r'; }, ' ');
+    tell.json.raw(line);
+  } else if (is_text) {
+    tell.json.text(bytes);
+  } else {
+    tell.json.begin_object().key("base64").plain(codec::to_base64(bytes)).end_object();
+  }
+  tell.json.key("bytes").plain(as_json ? "json" : is_text ? "text" : "base64");
+  if (as_json && exactly) tell.json.key("base64").plain(codec::to_base64(bytes));
 }
 
 std::string_view state_of(const queue::Item& item) {
@@ -161,7 +185,7 @@ void show_item(Tell& tell, const State& state, ItemId id, const queue::Item& ite
   if (in_list && item.data.size() > limits::list_data_bytes) {
     json.field("data_bytes", item.data.size());
   } else {
-    show_data(tell, item.data, item.json);
+    show_data(tell, item.data, item.json, !in_list);
   }
   json.field("priority", item.priority).field("attempts", item.attempts);
   tell.moment("created_at", item.created_at);

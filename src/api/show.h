@@ -22,8 +22,10 @@ void show_queue(Tell& tell, const State& state, queue::QueueNo no, const queue::
 // `in_list`: large data is told by its size alone.
 void show_item(Tell& tell, const State& state, ItemId id, const queue::Item& item, bool in_list);
 
-// "data", or "base64" if it is not JSON.
-void show_data(Tell& tell, const Bytes& data, bool json);
+// "data". Bytes that were not pushed as JSON are shown as the JSON that they are, else as a string,
+// else as {"base64"}; "bytes" beside it says which: "json", "text", "base64". Who reads JSON does
+// not see its spaces, so with `exactly` the bytes stand beside it as "base64".
+void show_data(Tell& tell, const Bytes& data, bool json, bool exactly);
 
 // Label, user, host and pid; user and host are those of this machine unless told otherwise.
 void show_meta(Tell& tell, const Boxed<HolderMeta>& meta);

@@ -1,6 +1,7 @@
 #include "api/show_run.h"
 
 #include "api/fields.h"
+#include "api/limits.h"
 #include "base/match.h"
 #include "core/agent.h"
 
@@ -12,8 +13,6 @@
 namespace reeve::api {
 namespace {
 
-// Open decisions are few; of more than this, nobody has answered any for a long time.
-constexpr std::size_t most_decisions = 10'000;
 constexpr std::size_t next_fires_shown = 1;
 
 std::string_view text_of(task::Reason reason) {
@@ -249,7 +248,7 @@ std::vector<DecisionId> open_decisions(const State& state, PipelineId pipeline) 
   std::size_t looked_at = 0;
   const auto look = [&]<class Of>(const Of& first) {
     for (auto at = all.lower_bound(first); at != all.end(); ++at) {
-      if (!std::holds_alternative<Of>(at->first) || ++looked_at > most_decisions) break;
+      if (!std::holds_alternative<Of>(at->first) || ++looked_at > limits::decision_search) break;
       if (pipeline_of(state, at->first) == pipeline) open.push_back(at->second);
     }
   };

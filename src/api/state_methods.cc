@@ -44,8 +44,7 @@ std::optional<std::string_view> kind_meant(Tell& tell, const State& state) {
     json.end_array();
     return std::nullopt;
   }
-  const std::string_view kind = said.empty() ? std::string_view("thing called") : said;
-  tell_not_found(tell, kind, text);
+  tell_not_found(tell, said, text);
   return std::nullopt;
 }
 

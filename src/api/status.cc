@@ -44,6 +44,11 @@ Counts count_pipelines(const State& state, ProjectNo project) {
   return counts;
 }
 
+// How many there are beside those that were shown, if any.
+void tell_more(JsonWriter& json, std::string_view field, std::uint64_t more) {
+  if (more > 0) json.field(field, more);
+}
+
 // What runs of the project's runbooks.
 void show_work(Tell& tell, const State& state) {
   JsonWriter& json = tell.json;
@@ -51,37 +56,63 @@ void show_work(Tell& tell, const State& state) {
   json.key("pipelines").begin_object().field("running", counts.running);
   json.field("blocked", counts.blocked).field("done", counts.done);
   json.field("failed", counts.failed).field("cancelled", counts.cancelled).end_object();
+  std::uint64_t more = 0;
   json.key("workers").begin_array();
   each_of(state.workers.workers,
           tell.project(),
           [&](const WorkerName& name, const worker::Worker& worker) {
+            if (tell.size() >= limits::list_bytes) {
+              ++more;
+              return true;
+            }
             json.begin_object();
             show_worker(tell, state, name, worker);
             json.end_object();
-            return tell.size() < limits::list_bytes;
+            return true;
           });
-  json.end_array().key("crons").begin_array();
+  json.end_array();
+  tell_more(json, "workers_more", more);
+  more = 0;
+  json.key("crons").begin_array();
   each_of(state.crons.crons, tell.project(), [&](const CronName& name, const cron::Cron& cron) {
+    if (tell.size() >= limits::list_bytes) {
+      ++more;
+      return true;
+    }
     json.begin_object();
     show_cron(tell, state, name, cron);
     json.end_object();
-    return tell.size() < limits::list_bytes;
+    return true;
   });
   json.end_array();
+  tell_more(json, "crons_more", more);
 }
 
 }  // namespace
 
 void show_status(Tell& tell, const State& state) {
   const Time now = tell.now().now;
-  std::vector<Attention> questions;
+  std::vector<Attention> first;  // what stops everything, and questions
   std::vector<Attention> attention;
+  std::uint64_t needed = 0;
   const auto attend = [&](std::string_view kind, std::string name, std::string detail) {
-    auto& list = kind == "decision" ? questions : attention;
+    auto& list = kind == "disk" || kind == "state" || kind == "decision" ? first : attention;
+    ++needed;
     if (list.size() < limits::waiters_shown) {
       list.push_back({std::string(kind), std::move(name), std::move(detail)});
     }
   };
+  const engine::Engine& engine = tell.desk().engine();
+  const std::string& home = tell.desk().steward().about().home;
+  if (engine.room() != journal::Room::Plenty) {
+    attend("disk", home, "it is full, so nothing new is taken; make room, see `reeve doctor`");
+  }
+  if (engine.is_full()) {
+    attend(
+        "state",
+        home,
+        "it is full, so nothing new is taken; finish or drop something, see `reeve queue stats`");
+  }
   std::uint64_t decisions = 0;
   std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue
   for (const auto& [owner, id] : state.decisions.open_of) {
@@ -132,16 +163,24 @@ void show_status(Tell& tell, const State& state) {
   json.field("waiting", waiting).end_object();
 
   std::size_t shown = 0;
+  std::uint64_t more = 0;
   json.key("queues").begin_array();
   each_of(state.queues.names, tell.project(), [&](const QueueName& name, const queue::QueueNo& no) {
     const queue::Queue& queue = *state.queues.queues.find(no);
-    json.begin_object();
-    show_queue(tell, state, no, queue);
-    json.end_object();
-    const std::string text = tell.name(name);
+    // All of them are looked at, also those that are not shown.
+    if (shown < limits::list_entries && tell.size() < limits::list_bytes) {
+      json.begin_object();
+      show_queue(tell, state, no, queue);
+      json.end_object();
+      ++shown;
+    } else {
+      ++more;
+    }
     // Those that somebody is asked about stand there already.
     const auto asked = asked_about.find(no);
     const std::uint64_t dead = queue.counts.dead - (asked == asked_about.end() ? 0 : asked->second);
+    if (dead == 0 && !queue.paused) return true;
+    const std::string text = tell.name(name);
     if (dead > 0) {
       attend("queue",
              text,
@@ -152,8 +191,10 @@ void show_status(Tell& tell, const State& state) {
       attend("queue",
              text,
              fmt::format("paused; try `reeve queue resume {}`", codec::shell_word(text)));
-    return ++shown < limits::list_entries;
+    return true;
   });
+  json.end_array();
+  tell_more(json, "queues_more", more);
   each_of(state.workers.workers,
           tell.project(),
           [&](const WorkerName& name, const worker::Worker& worker) {
@@ -167,12 +208,12 @@ void show_status(Tell& tell, const State& state) {
                                codec::shell_word(text)));
             return true;
           });
-  json.end_array().field("decisions", decisions);
+  json.field("decisions", decisions);
   show_work(tell, state);
-  // Questions first; but many of them leave half of the room to the rest.
+  // Many questions leave half of the room to the rest.
   constexpr std::size_t half = limits::waiters_shown / 2;
   const std::size_t rest = std::min(attention.size(), half);
-  const std::size_t asked = std::min(questions.size(), limits::waiters_shown - rest);
+  const std::size_t asked = std::min(first.size(), limits::waiters_shown - rest);
   json.key("attention").begin_array();
   const auto show = [&](const std::vector<Attention>& things, std::size_t most) {
     for (std::size_t i = 0; i < std::min(things.size(), most); ++i) {
@@ -180,9 +221,11 @@ void show_status(Tell& tell, const State& state) {
       json.field("detail", things[i].detail).end_object();
     }
   };
-  show(questions, asked);
+  show(first, asked);
   show(attention, limits::waiters_shown - asked);
   json.end_array();
+  const std::size_t told = asked + std::min(attention.size(), limits::waiters_shown - asked);
+  tell_more(json, "attention_more", needed - told);
 }
 
 }  // namespace reeve::api

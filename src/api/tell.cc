@@ -6,6 +6,7 @@
 #include "base/match.h"
 #include "codec/shell_word.h"
 #include "codec/text_forms.h"
+#include "core/limits.h"
 
 #include <fmt/format.h>
 
@@ -102,7 +103,7 @@ std::string_view nearest_name(const Tell& tell, std::string_view kind, std::stri
     }
   };
   const bool semaphores = kind == "semaphore" || kind == "sem";
-  const bool any = kind == "thing called";
+  const bool any = kind.empty();  // none was said
   if (any || kind == "lock") add(tell.state().locks.locks);
   if (any || semaphores) add(tell.state().semaphores.semaphores);
   if (any || kind == "queue") add(tell.state().queues.names);
@@ -118,7 +119,8 @@ void tell_not_found(Tell& tell,
                     std::string_view name,
                     std::string_view nearest) {
   if (nearest.empty() && tell.has_state()) nearest = nearest_name(tell, kind, name);
-  std::string message = fmt::format("there is no {} {}", kind, quoted(name));
+  std::string message =
+      fmt::format("there is no {} {}", kind.empty() ? "thing called" : kind, quoted(name));
   if (!nearest.empty()) {
     message += fmt::format("; did you mean {}?", quoted(nearest));
   } else if (kind == "semaphore") {
@@ -130,7 +132,9 @@ void tell_not_found(Tell& tell,
   } else if (kind == "project") {
     message += "; try `reeve project list`";
   }
-  JsonWriter& json = tell.error(code::not_found, message).field("kind", kind).field("name", name);
+  JsonWriter& json = tell.error(code::not_found, message);
+  if (!kind.empty()) json.field("kind", kind);
+  json.field("name", name);
   if (!nearest.empty()) json.field("nearest", nearest);
 }
 
@@ -203,6 +207,16 @@ std::string bad_value(const Tell& tell, std::string_view thing, std::string_view
   return fmt::format("{}: {} cannot have this value", thing, field);
 }
 
+std::string over_limit(std::string_view thing, std::string_view subject) {
+  if (subject == "data") {
+    return fmt::format("{}: the data of an item has at most {} MiB ({} bytes)",
+                       thing,
+                       reeve::limits::item_bytes >> 20U,
+                       reeve::limits::item_bytes);
+  }
+  return fmt::format("{}: more {} than there may be, see docs/protocol.md, Limits", thing, subject);
+}
+
 }  // namespace
 
 void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
@@ -235,10 +249,7 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
       tell.error(code::bad_value, bad_value(tell, thing, subject)).field("field", subject);
       return;
     case Why::OverLimit:
-      tell.error(code::over_limit,
-                 fmt::format(
-                     "{}: more {} than there may be, see docs/protocol.md, Limits", thing, subject))
-          .field("field", subject);
+      tell.error(code::over_limit, over_limit(thing, subject)).field("field", subject);
       return;
     case Why::Full:
       if (subject == "disk") {

@@ -108,7 +108,7 @@ using ShowState = void (*)(Tell& tell, const State& state);
 
 // Refusals that look the same whatever was asked. `kind` and `name` say what it was about.
 void tell_refused(Tell& tell, const Refused& refused, std::string_view kind);
-// With what may have been meant, if that was not said and the state is at hand.
+// With what may have been meant, if that was not said and the state is at hand. No `kind`: any.
 void tell_not_found(Tell& tell,
                     std::string_view kind,
                     std::string_view name,

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -106,6 +107,25 @@ std::optional<Next> next_of_run(const State& state, const Holder& holder) {
               run->holding.until};
 }
 
+// Whether nothing but the end of its process ends it: a timeout that outlasts every process is what
+// the command line asks for, for one that sends no heartbeats (docs/decisions/0010).
+constexpr Duration longer_than_any_process = std::chrono::hours(24 * 365 * 10);
+
+bool is_kept_by_process(const Lease& lease, const Boxed<HolderMeta>& meta) {
+  return meta && meta->process && lease.timeout && *lease.timeout > longer_than_any_process;
+}
+
+// `then` is what becomes of it when that ends; before it there may be its `max_hold`.
+Next next_of_kept(const State& state,
+                  const Lease& lease,
+                  const Boxed<HolderMeta>& meta,
+                  std::string_view then) {
+  const std::int64_t process = meta->process->pid;
+  if (!lease.max_hold) return {fmt::format("when process {} ends {}", process, then), std::nullopt};
+  return {fmt::format("if process {} still holds it, its time is over (max_hold)", process),
+          over_at(lease, state.leases_from)};
+}
+
 std::optional<Next> next_of_lock(const State& state,
                                  const LockName& name,
                                  const std::vector<WaiterId>& line,
@@ -121,6 +141,14 @@ std::optional<Next> next_of_lock(const State& state,
   const std::optional<Time> limit = over_at(tenure->lease, state.leases_from);
   if (!limit) return next_of_run(state, tenure->holder);
   const std::string& holder = tenure->holder.name;
+  if (is_kept_by_process(tenure->lease, tenure->meta)) {
+    return next_of_kept(state,
+                        tenure->lease,
+                        tenure->meta,
+                        line.empty()
+                            ? std::string("it is free")
+                            : fmt::format("it goes to {}", holder_of(state, line.front())));
+  }
   if (line.empty())
     return Next{fmt::format("without a heartbeat of {} it is stale", holder), limit};
   return Next{
@@ -138,6 +166,10 @@ std::optional<Next> next_of_semaphore(const State& state,
   const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
   if (due != state.semaphores.due.end() && due->name == name) {
     const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
+    if (slot && is_kept_by_process(slot->lease, slot->meta)) {
+      return next_of_kept(
+          state, slot->lease, slot->meta, fmt::format("what {} has is free", due->holder.name));
+    }
     return Next{fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
                 slot ? over_at(slot->lease, state.leases_from) : std::optional(due->due)};
   }

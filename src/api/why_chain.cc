@@ -1,5 +1,6 @@
 #include "api/why_chain.h"
 
+#include "api/limits.h"
 #include "base/match.h"
 #include "core/grant.h"
 #include "core/lease.h"
@@ -130,7 +131,7 @@ bool Chain::entry(std::string_view kind,
                   Time since,
                   std::string_view detail,
                   const Boxed<HolderMeta>& meta) {
-  if (++shown_ > longest_chain) return false;
+  if (++shown_ > limits::chain_entries) return false;
   JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
   if (holder) json.field("holder", holder->name);
   json.field("depth", depth_);
@@ -161,7 +162,7 @@ void Chain::behind(const Holder& holder) {
 
 // What stands in the way of the waits of this holder: each of them is waited for, too.
 void Chain::waits_of(const Holder& holder) {
-  if (shown_ > longest_chain) return;
+  if (shown_ > limits::chain_entries) return;
   // What a pipeline holds it holds for its phase, and what that does is the answer.
   if (const auto id = parse_id<PipelineId>(holder.name)) return pipeline(*id);
   for (const WaiterId id : grant::waits_of(state_.grants, holder)) {

@@ -57,9 +57,6 @@ class Chain {
                Time since,
                std::string_view detail);
 
-  // A chain is shown this far; whoever reads more of it has another problem.
-  static constexpr std::size_t longest_chain = 32;
-
   Tell& tell_;
   const State& state_;
   Time now_;

@@ -132,7 +132,7 @@ void Chain::pipeline(PipelineId id) {
 }
 
 void Chain::running(const pipeline::Pipeline& pipeline) {
-  if (++shown_ > longest_chain) return;
+  if (++shown_ > limits::chain_entries) return;
   JsonWriter& json = tell_.json.begin_object().field("kind", "phase");
   json.field("name", pipeline::phase_of(pipeline));
   json.key("pipeline").plain(to_text(pipeline.id));
@@ -167,7 +167,7 @@ void Chain::blocked(const pipeline::Pipeline& pipeline,
     waiting_ = nullptr;
     if (shown_ > before) return;
   }
-  if (++shown_ > longest_chain) return;
+  if (++shown_ > limits::chain_entries) return;
   JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
   json.key("pipeline").plain(to_text(pipeline.id));
   json.field("pipeline_name", pipeline.origin->name).field("depth", depth_);

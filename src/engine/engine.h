@@ -157,6 +157,7 @@ class Engine {
   // About how many bytes the state would take if it were written.
   std::uint64_t state_bytes() const;
   bool is_full() const;
+  journal::Room room() const { return room_; }
   const Outbox& outbox() const { return outbox_; }
 
  private:

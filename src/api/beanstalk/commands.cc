@@ -1,4 +1,5 @@
 #include "api/beanstalk/connection.h"
+#include "api/limits.h"
 #include "core/lease.h"
 #include "core/limits.h"
 
@@ -14,9 +15,6 @@ using std::chrono::seconds;
 
 // A reserve without a timeout. (Sums with it are far away, and still in the future.)
 constexpr Duration for_ever = std::chrono::hours{24 * 365 * 1000};
-
-// What a kick remembers of the past of the jobs it brings back.
-constexpr std::uint64_t most_remembered = 10'000;
 
 std::int32_t priority_of(std::uint32_t pri) {
   return static_cast<std::int32_t>(std::int64_t{2147483647} - pri);
@@ -239,7 +237,7 @@ void Connection::kick(std::uint64_t count, Stamp now) {
   const queue::QueueNo* no = table.names.find(name);
   const queue::Queue* queue = no ? table.queues.find(*no) : nullptr;
   if (!queue || count == 0) return say("KICKED 0\r\n");
-  const std::uint64_t remembered = std::min(count, most_remembered);
+  const std::uint64_t remembered = std::min(count, limits::beanstalk_remembered);
   const bool of_dead = queue->counts.dead > 0;
   std::uint64_t seen = 0;
   if (of_dead) {

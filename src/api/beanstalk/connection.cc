@@ -9,14 +9,6 @@
 namespace reeve::api::beanstalk {
 namespace {
 
-// Commands that were carried out and are not answered yet.
-constexpr std::size_t most_open = 1000;
-// Of those, such as may be answered with a whole job, which has up to 1 MiB.
-constexpr std::uint32_t most_bodies = 64;
-
-// What is read ahead of a reserve that waits.
-constexpr std::size_t read_ahead = std::size_t{64} << 10U;
-
 // Engine time never was so early.
 constexpr Time at_once{};
 
@@ -73,8 +65,8 @@ void Connection::go_on(Stamp now) {
     if (start_ == input_.size()) {
       input_.clear();
       start_ = 0;
-      if (input_.capacity() > read_ahead) input_ = std::string();
-    } else if (start_ > read_ahead) {
+      if (input_.capacity() > limits::beanstalk_read_ahead) input_ = std::string();
+    } else if (start_ > limits::beanstalk_read_ahead) {
       input_.erase(0, start_);
       start_ = 0;
     }
@@ -93,14 +85,15 @@ void Connection::finish() {
 }
 
 bool Connection::wants_input() const {
-  const std::size_t most = put_ ? put_->body + 2 + read_ahead : read_ahead;
-  return !is_over() && !ended_ && buffered() < most && open_.size() < most_open &&
+  constexpr std::size_t ahead = limits::beanstalk_read_ahead;
+  const std::size_t most = put_ ? put_->body + 2 + ahead : ahead;
+  return !is_over() && !ended_ && buffered() < most && open_.size() < limits::beanstalk_open &&
          undelivered() < limits::undelivered_bytes;
 }
 
 bool Connection::may_go_on() const {
-  return !is_over() && !quit_ && !waiting_ && !kick_ && open_.size() < most_open &&
-         bodies_ < most_bodies && undelivered() < limits::undelivered_bytes;
+  return !is_over() && !quit_ && !waiting_ && !kick_ && open_.size() < limits::beanstalk_open &&
+         bodies_ < limits::beanstalk_bodies && undelivered() < limits::undelivered_bytes;
 }
 
 // The engine decides at once and tells later: whether the last reserve waits can be seen.

@@ -1,5 +1,6 @@
 #include "api/beanstalk/yaml.h"
 
+#include "api/limits.h"
 #include "base/check.h"
 #include "core/lease.h"
 
@@ -16,9 +17,6 @@ namespace reeve::api::beanstalk {
 namespace {
 
 using std::chrono::seconds;
-
-// Counting goes no further: the loop has others to serve.
-constexpr std::uint64_t most_counted = 100'000;
 
 class Yaml {
  public:
@@ -51,8 +49,11 @@ void count(Jobs& jobs, const State& state, queue::QueueNo no, const queue::Count
   jobs.delayed += counts.delayed;
   jobs.buried += counts.dead;
   const auto& ready = state.queues.ready;
+  // Counting goes only so far: the loop has others to serve.
   for (auto at = ready.lower_bound({no, 0, {}}); at != ready.end(); ++at) {
-    if (at->queue != no || at->below_top >= urgent_below || jobs.urgent >= most_counted) break;
+    if (at->queue != no || at->below_top >= urgent_below ||
+        jobs.urgent >= limits::beanstalk_counted)
+      break;
     ++jobs.urgent;
   }
 }

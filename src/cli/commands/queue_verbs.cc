@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 namespace reeve::cli::queue_verbs {
-
 namespace {
 
 Json claim_params(const Parsed& parsed) {
@@ -19,11 +18,13 @@ Json claim_params(const Parsed& parsed) {
       {{"queue", parsed.words[0]}, {"id", parsed.words[1]}, {"claim", number_of(parsed, "claim")}});
 }
 
-// Data on one line of a table.
+// Data on one line of a table. Bytes that are text stand as they are, without quotes.
 std::string brief(const Json& item) {
   if (item.has("data_bytes")) return fmt::format("({} bytes)", item["data_bytes"].text());
-  if (item.has("base64")) return fmt::format("(bytes) {}", item["base64"].text());
-  return printable(item["data"].write());
+  const Json& data = item["data"];
+  const std::string& bytes = item["bytes"].text();
+  if (bytes == "base64") return fmt::format("(bytes) {}", data["base64"].text());
+  return printable(bytes == "text" ? data.text() : data.write());
 }
 
 // A change whose answer is one sentence.
@@ -55,7 +56,8 @@ int tell_item(Context& context, const Json& item) {
     return output.done();
   }
   for (const auto& [name, value] : item.members()) {
-    if (name == "seq" || name == "data" || name == "base64" || value.is_null()) continue;
+    if (name == "seq" || name == "data" || name == "bytes" || name == "base64" || value.is_null())
+      continue;
     const bool moment = name.ends_with("_at") || name == "not_before";
     output.line(
         fmt::format("{:<12}{}", name, moment ? output.moment(value) : printable(value.text())));

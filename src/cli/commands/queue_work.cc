@@ -362,8 +362,9 @@ class Workshop {
 }  // namespace
 
 std::string data_of(const Json& item) {
-  if (item.has("base64")) return codec::from_base64(item["base64"].text()).value_or("");
   const Json& data = item["data"];
+  const Json& bytes = item["bytes"].text() == "base64" ? data["base64"] : item["base64"];
+  if (!bytes.is_null()) return codec::from_base64(bytes.text()).value_or("");
   return data.is_string() ? data.text() : data.write();
 }
 

@@ -1,0 +1,176 @@
+#include "api/limits.h"
+#include "api/testing.h"
+#include "codec/json_text.h"
+#include "core/limits.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+// What those see who look: bodies of bytes, everything at once, what comes next. Texts are compared
+// in parts: those that programs and people rely on.
+namespace reeve::api {
+namespace {
+
+using namespace testing;
+
+struct LookTest : ::testing::Test {
+  engine::testing::MemoryDisk disk;
+  Counter counter{disk};
+  std::size_t ana = counter.connect();
+
+  std::string ask(std::string_view method, std::string_view params = "{}") {
+    return counter.ask(ana, method, params);
+  }
+  void push_bytes(std::string_view bytes) {
+    ask("queue.push", fmt::format(R"({{"queue":"q","base64":"{}"}})", codec::to_base64(bytes)));
+  }
+  std::string take() { return ask("queue.take", R"({"queues":["q"],"holder":"h"})"); }
+  std::string list() { return ask("queue.list", R"({"queue":"q"})"); }
+};
+
+struct Bodies : LookTest {};
+struct Status : LookTest {};
+struct Why : LookTest {};
+struct Refusals : LookTest {};
+
+// ── Bytes ──
+
+TEST_F(Bodies, OfBytesThatAreJsonAreShownAsJsonAndGivenAsBytes) {
+  push_bytes(R"({"a": 1})");
+  EXPECT_TRUE(has(list(), {R"("data":{"a": 1},"bytes":"json","priority")"}));
+  const std::string given = R"("data":{"a": 1},"bytes":"json","base64":"eyJhIjogMX0=","priority")";
+  EXPECT_TRUE(has(ask("queue.peek", R"({"queue":"q"})"), {given}));
+  EXPECT_TRUE(has(take(), {given}));
+}
+
+TEST_F(Bodies, OfBytesThatAreTextAreStrings) {
+  push_bytes("hello \"world\"");
+  const std::string shown = R"("data":"hello \"world\"","bytes":"text","priority")";
+  EXPECT_TRUE(has(list(), {shown}));
+  EXPECT_TRUE(has(take(), {shown}));
+  push_bytes("");
+  EXPECT_TRUE(has(take(), {R"("data":"","bytes":"text")"}));
+}
+
+TEST_F(Bodies, OfOtherBytesAreBase64) {
+  push_bytes("\xff\xfe");
+  const std::string shown = R"("data":{"base64":"//4="},"bytes":"base64","priority")";
+  EXPECT_TRUE(has(list(), {shown}));
+  EXPECT_TRUE(has(take(), {shown}));
+}
+
+TEST_F(Bodies, OfSeveralLinesStandOnOne) {
+  push_bytes("{\r\n  \"a\": [\n1]\n}\n");
+  EXPECT_TRUE(has(take(),
+                  {R"("data":{    "a": [ 1] } ,"bytes":"json",)",
+                   codec::to_base64("{\r\n  \"a\": [\n1]\n}\n")}));
+}
+
+TEST_F(Bodies, ThatWouldMakeTheAnswerTooDeepAreStrings) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  const std::size_t most = limits::json_depth - limits::answer_depth;
+  push_bytes(nested(most));
+  EXPECT_TRUE(has(take(), {R"("bytes":"json")"}));
+  push_bytes(nested(most + 1));
+  EXPECT_TRUE(has(take(), {R"("bytes":"text")"}));
+}
+
+TEST_F(Bodies, ThatWerePushedAsJsonHaveNoMark) {
+  ask("queue.push", R"({"queue":"q","data":{"base64":"//4="}})");
+  EXPECT_TRUE(has(take(), {R"("data":{"base64":"//4="},"priority")"}));
+}
+
+// ── Everything at once ──
+
+TEST_F(Status, LooksAtAllQueuesAndSaysHowManyItDoesNotShow) {
+  const std::size_t more = 5;
+  for (std::size_t i = 0; i < limits::list_entries + more; ++i) {
+    ask("queue.create", fmt::format(R"({{"queue":"q{:04}"}})", i));
+  }
+  const std::string before = ask("status.get");
+  EXPECT_TRUE(has(before, {R"("queues_more":5)", R"({"name":"q0999")", R"("attention":[])"}));
+  EXPECT_EQ(before.find(R"({"name":"q1000")"), std::string::npos);
+  EXPECT_EQ(before.find("attention_more"), std::string::npos);
+  ask("queue.pause", R"({"queue":"q1004"})");
+  EXPECT_TRUE(has(ask("status.get"), {R"({"kind":"queue","name":"q1004","detail":"paused)"}));
+}
+
+TEST_F(Status, SaysHowManyMoreNeedSomebody) {
+  for (std::size_t i = 0; i < limits::waiters_shown + 3; ++i) {
+    const std::string queue = fmt::format(R"({{"queue":"q{:04}"}})", i);
+    ask("queue.create", queue);
+    ask("queue.pause", queue);
+  }
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention_more":3)"}));
+}
+
+TEST_F(Status, OfAFullDiskIsThatItIsFull) {
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[])"}));
+  counter.engine().room(journal::Room::FinishingOnly);
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[{"kind":"disk",)", "`reeve doctor`"}));
+  counter.engine().room(journal::Room::Plenty);
+  EXPECT_TRUE(has(ask("status.get"), {R"("attention":[])"}));
+}
+
+// ── What comes next ──
+
+// A timeout of a hundred years: `--pid` without `--timeout`.
+constexpr std::string_view for_good = R"("timeout_ms":3153600000000,"meta":{"pid":77})";
+
+TEST_F(Why, OfALockKeptByAProcessIsWhenThatEnds) {
+  ask("lock.acquire", fmt::format(R"({{"names":["dep"],"holder":"ana",{}}})", for_good));
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"),
+                  {R"("next":{"what":"when process 77 ends it is free"})"}));
+  counter.ask(counter.connect(), "lock.acquire", R"({"names":["dep"],"holder":"bo","wait_ms":-1})");
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"),
+                  {R"("next":{"what":"when process 77 ends it goes to bo"})"}));
+}
+
+TEST_F(Why, OfALockKeptByAProcessForSoLongHasThatEnd) {
+  ask("lock.acquire",
+      fmt::format(R"({{"names":["dep"],"holder":"ana","max_hold_ms":5000,{}}})", for_good));
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"),
+                  {"if process 77 still holds it, its time is over (max_hold)",
+                   R"("at":"2019-12-20T00:00:05.001Z")"}));
+}
+
+TEST_F(Why, OfAProcessThatHasToSendHeartbeatsIsWithoutOne) {
+  ask("lock.acquire", R"({"names":["dep"],"holder":"ana","meta":{"pid":77}})");
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"), {"without a heartbeat of ana it is stale"}));
+}
+
+TEST_F(Why, OfASlotKeptByAProcessIsWhenThatEnds) {
+  ask("sem.create", R"({"name":"gpu","capacity":1})");
+  ask("sem.acquire", fmt::format(R"({{"name":"gpu","holder":"ana",{}}})", for_good));
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"gpu"})"),
+                  {R"("next":{"what":"when process 77 ends what ana has is free"})"}));
+}
+
+// ── What is refused ──
+
+TEST_F(Refusals, OfNothingWithoutAKindNameNone) {
+  const std::string refused = ask("why.get", R"({"id":"nix"})");
+  EXPECT_TRUE(has(refused, {R"(there is no thing called \"nix\")", R"("details":{"name":"nix"})"}));
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"nix","kind":"lock"})"),
+                  {R"(there is no lock \"nix\")", R"("details":{"kind":"lock","name":"nix"})"}));
+}
+
+// A string counts as it is kept: with its quotes.
+TEST_F(Refusals, OfTooMuchDataNameTheLimit) {
+  const auto push = [&](std::size_t letters) {
+    return ask("queue.push",
+               fmt::format(R"({{"queue":"q","data":"{}"}})", std::string(letters, 'x')));
+  };
+  EXPECT_TRUE(has(push(reeve::limits::item_bytes - 2), {R"("ids":["item-)"}));
+  EXPECT_TRUE(has(push(reeve::limits::item_bytes - 1),
+                  {"OVER_LIMIT",
+                   R"(queue \"q\": the data of an item has at most 1 MiB (1048576 bytes))",
+                   R"("field":"data")"}));
+}
+
+}  // namespace
+}  // namespace reeve::api
