@@ -330,6 +330,16 @@ class Queues(Home):
         self.assertEqual(self.data("queue", "take", "q")["items"][0]["base64"], "/wA=")
         self.reeve("queue", "push", "q", code=2)
 
+    def test_what_is_too_much_is_told_so_and_asked_once(self):
+        for size in (1 << 20, 4_194_000, (4 << 20) + 1000, 6_000_000, 20_000_000):
+            self.assertIn("an item has at most 1 MiB", self.err("queue", "push", "q", "-", text="x" * size, code=2), size)
+        pid = self.daemon_pid()
+        told = self.reeve("--json", "queue", "push", "q", "-", "--lines", text='"a"\n' + "x" * 6_000_000, code=2)
+        self.assertEqual(json.loads(told.stdout)["error"]["code"], "TOO_LONG")
+        self.assertEqual(self.daemon_pid(), pid)
+        self.reeve("queue", "push", "q", "-", text="x" * ((1 << 20) - 2))
+        self.assertEqual(len(self.data("queue", "take", "q")["items"][0]["data"]), (1 << 20) - 2)
+
     def test_lines_are_pushed_in_batches_in_their_order(self):
         lines = "\n".join(str(n) for n in range(2500))
         self.assertEqual(self.out("queue", "push", "q", "-", "--lines", text=lines),
