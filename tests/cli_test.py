@@ -562,6 +562,60 @@ class Everyday(Home):
         found = self.out("doctor", code=1)
         self.assertIn(f"chmod 700 {self.home}", found)
 
+    def spoil(self, name, at):
+        path = os.path.join(self.home, "journal", name)
+        with open(path, "r+b") as file:
+            file.seek(at(file.read()))
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        return path
+
+    def test_doctor_looks_at_the_journal(self):
+        self.assertRegex(self.out("doctor"), r"ok +journal +none yet")
+        for n in range(40):
+            self.reeve("queue", "push", "q", f"item {n}")
+        self.assertRegex(self.out("doctor"), r"ok +journal +\d+ files?, in use")
+        self.stop_daemon(signal.SIGKILL)
+        self.assertRegex(self.out("doctor"), r"ok +journal +\d+ files?, whole")
+        self.spoil("segment-000000000001", lambda text: text.find(b"item 20"))
+        self.reeve("queue", "stats", code=7)
+        found = self.out("doctor", code=1)
+        self.assertRegex(found, r"bad +journal +.*segment-000000000001.* offset \d+")
+        self.assertIn("fix: `reeve journal salvage --to NEW`", found)
+        self.assertRegex(found, r"bad +daemon +not running; with this journal it does not start")
+        checks = json.loads(self.reeve("--json", "doctor", code=1).stdout)["data"]
+        self.assertFalse(checks["healthy"])
+        self.assertEqual({check["name"] for check in checks["checks"] if check["state"] == "bad"},
+                         {"journal", "daemon"})
+
+    def test_doctor_looks_at_snapshots_whether_a_daemon_runs_or_not(self):
+        for text in "ab":
+            self.reeve("queue", "push", "q", text)
+            self.reeve("daemon", "stop")
+        snapshots = sorted(name for name in os.listdir(os.path.join(self.home, "journal")) if name.startswith("snapshot-"))
+        self.assertGreater(len(snapshots), 1)
+        self.spoil(snapshots[-1], lambda text: len(text) // 2)
+        self.assertRegex(self.out("doctor", code=1), rf"bad +journal +.*{snapshots[-1]}")
+        self.reeve("queue", "push", "q", "c")
+        found = self.out("doctor", code=1)
+        self.assertRegex(found, rf"bad +journal +.*{snapshots[-1]}")
+        self.assertIn("reeve backup", found)
+        self.assertRegex(found, r"ok +daemon +version")
+
+    def test_doctor_looks_where_the_socket_will_be(self):
+        os.makedirs(os.path.join(self.home, "reeve.sock"), 0o700)
+        os.chmod(self.home, 0o700)
+        self.reeve("queue", "stats", code=7)
+        self.assertRegex(self.out("doctor", code=1), r"bad +socket +.*reeve.sock is there and is no socket\n +fix: move it")
+        open_to_all = os.path.join(self.base, "open")
+        os.mkdir(open_to_all)
+        os.chmod(open_to_all, 0o777)
+        for folder in (open_to_all, os.path.join(self.base, "nothing")):
+            env = {"REEVE_SOCKET": os.path.join(folder, "s")}
+            self.reeve("queue", "stats", env=env, code=7)
+            self.assertRegex(self.out("doctor", env=env, code=1), rf"bad +socket +.*{folder}")
+
     def test_top_needs_a_terminal_and_gives_it_back(self):
         self.assertIn("needs a terminal", self.err("top", code=2))
         self.reeve("lock", "acquire", "main", "--holder", "ana")

@@ -282,6 +282,8 @@ constexpr std::array<Command, 25> commands{{
      .run = top_command},
     {.name = "doctor",
      .summary = "check machine, home, daemon; say how to fix",
+     .details = "Of the journal every byte, or, while a daemon writes there, the files that are "
+                "finished. Changes nothing; exit 1 if anything is bad.",
      .examples = doctor_examples,
      .run = doctor_command},
     {.name = "backup",
