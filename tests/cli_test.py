@@ -186,6 +186,20 @@ class Locks(Home):
         self.assertEqual(self.out("lock", "force-release", "main", "--reason", "gone"), "main released")
         self.assertEqual(self.data("lock", "show", "main")["state"], "free")
 
+    def test_it_is_taken_away_when_the_command_returns(self):
+        stubborn = subprocess.Popen(["sh", "-c", "trap '' TERM; echo ready; exec sleep 60"], stdout=subprocess.PIPE)
+        self.addCleanup(stubborn.communicate)
+        self.addCleanup(stubborn.kill)
+        stubborn.stdout.readline()
+        self.reeve("lock", "acquire", "main", "--holder", "ana", "--pid", str(stubborn.pid))
+        self.assertIn("is being taken back", self.out("lock", "force-release", "main", "--reason", "t", "--no-wait"))
+        self.reeve("lock", "acquire", "main", "--holder", "bo", code=6)
+        forcer = self.start("lock", "force-release", "main", "--reason", "t")
+        self.stop_daemon(signal.SIGKILL)
+        out, err = forcer.communicate(timeout=60)
+        self.assertEqual((forcer.returncode, out), (0, "main released\n"), err)
+        self.assertEqual(self.data("lock", "acquire", "main", "--holder", "bo")["outcome"], "acquired")
+
     def test_is_stale_answers_by_its_exit_code(self):
         self.reeve("lock", "acquire", "main", "--timeout", "200ms")
         self.reeve("lock", "is-stale", "main", code=6)
