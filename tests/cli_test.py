@@ -49,6 +49,14 @@ class Words(Home):
             if not line.startswith("  reeve ") and not line.startswith("  read "):
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_every_group_stands_apart_from_what_it_is(self):
+        groups = self.out("--help").split("Groups")[1].split("Everywhere")[0]
+        words = re.findall(r"^  (\S+)", groups, re.M)
+        self.assertGreater(len(words), 12)
+        for word in words:
+            self.assertRegex(groups, rf"(?m)^  {word} +[a-z]")
+            self.assertIn(f"{word} ", self.out(word, "--help"))
+
     def test_a_mistake_is_told_in_one_sentence_with_the_way_out(self):
         self.assertEqual(
             self.err("lokc", code=2), "reeve: there is no command lokc; did you mean `reeve lock`?"
