@@ -380,6 +380,8 @@ class Queues(Home):
         self.reeve("queue", "push", "q", "later", "--delay", "1h")
         first = self.data("queue", "push", "q", "one", "--dedupe", "k")
         again = self.data("queue", "push", "q", "two", "--dedupe", "k")
+        self.assertIn("lose the others",
+                      self.err("queue", "push", "q", "-", "--lines", "--dedupe", "l", text="a\nb\n", code=2))
         self.assertEqual(again["duplicate_of"], first["ids"][0])
         self.assertEqual([i["data"] for i in self.data("queue", "take", "q", "--max", "9")["items"]],
                          ["high", "one", "low"])

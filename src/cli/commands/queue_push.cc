@@ -155,6 +155,9 @@ int queue_push(Context& context, const Parsed& parsed) {
   const bool from_stdin = parsed.words.size() < 2 || parsed.words[1] == "-";
   if (parsed.has("lines")) {
     if (!from_stdin) return context.misuse("--lines reads stdin: say - instead of the data");
+    if (parsed.has("dedupe")) {
+      return context.misuse("--lines with --dedupe would keep the first line and lose the others");
+    }
     return LinePusher(context, parsed).run();
   }
   if (from_stdin && parsed.words.size() < 2) {
