@@ -374,6 +374,12 @@ class Queues(Home):
         ids = self.out("queue", "push", "q", "-", "--lines", "-q", text="a\n\nb\n").split("\n")
         self.assertEqual(len(ids), 2)
 
+    def test_no_limit_of_attempts_is_told_as_such(self):
+        self.assertIn(", any number of attempts,", self.out("queue", "create", "q", "--max-attempts", "0"))
+        self.assertIn(", any number of attempts,", self.out("queue", "stats", "q"))
+        self.assertIn(", 1 attempt,", self.out("queue", "create", "r", "--max-attempts", "1"))
+        self.assertIn("0: no limit", self.out("queue", "create", "--help"))
+
     def test_priority_delay_and_dedupe(self):
         self.reeve("queue", "push", "q", "low", "--priority", "-1")
         self.reeve("queue", "push", "q", "high", "--priority", "5")
