@@ -325,6 +325,10 @@ class Queues(Home):
         self.assertEqual((item["data"], item["attempts"]), ({"n": 1}, 1))
         claim = str(item["claim"])
         self.data("queue", "extend", "q", item["id"], "--claim", claim, "--by", "1m")
+        self.assertRegex(self.out("queue", "extend", "q", item["id"], "--claim", claim, "--by", "5m"),
+                         r"^item-\w+ is yours for (5m|4m\S*|4m \d+s)$")
+        self.assertRegex(self.out("queue", "extend", "q", item["id"], "--claim", claim, "--time", "iso"),
+                         r"^item-\w+ is yours until 20\d\d-\S+Z$")
         self.assertEqual(self.error("queue", "complete", "q", item["id"], "--claim", "999", code=6)[
             "code"], "STALE_CLAIM")
         self.data("queue", "release", "q", item["id"], "--claim", claim)
