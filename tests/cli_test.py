@@ -686,6 +686,25 @@ class Daemon(Home):
         self.assertEqual(self.out("daemon", "stop"), "the daemon stopped")
         self.reeve("daemon", "status", code=7)
 
+    def test_where_the_home_is(self):
+        def home(**env):
+            told = self.err("daemon", "status", env={"REEVE_HOME": "", "HOME": self.base, **env}, code=7)
+            return re.search(r"no daemon is running in (\S+);", told)[1]
+
+        self.assertEqual(home(), f"{self.base}/.local/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME=f"{self.base}/state"), f"{self.base}/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME="state"), f"{self.base}/.local/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME="state", REEVE_HOME=self.home), self.home)
+        # The daemon itself finds the same.
+        env = {**self.env, "HOME": self.base, "XDG_STATE_HOME": "state"}
+        del env["REEVE_HOME"]
+        daemon = subprocess.Popen([REEVE, "daemon", "run"], env=env, cwd=self.work,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        self.until(lambda: os.path.exists(f"{self.base}/.local/state/reeve/reeve.sock"))
+        self.assertEqual(os.listdir(self.work), [])
+
     def test_stop_does_not_wait_for_whoever_buries_the_dead(self):
         daemon = self.start("daemon", "run", "--home", self.home)
         self.until(lambda: os.path.exists(os.path.join(self.home, "reeve.sock")))
