@@ -722,6 +722,28 @@ class Daemon(Home):
         logged = self.out("daemon", "logs", "-n", "1000")
         self.assertEqual(len(re.findall(r"ready after", logged)), 1)
 
+    def test_what_to_try_next_is_about_the_home_that_was_named(self):
+        self.home = other = os.path.join(self.base, "an other")
+        told = f"`reeve --home '{other}' "
+        self.assertIn(told + "daemon start`", self.err("--home", other, "daemon", "status", code=7))
+        for n in range(10):
+            self.reeve("--home", other, "queue", "push", "q", f"item {n}")
+        self.reeve("--home", other, "lock", "acquire", "main")
+        self.assertIn(told + "lock acquire main --wait`", self.err("--home", other, "lock", "acquire", "main", code=6))
+        os.kill(self.data("daemon", "status", "--home", other)["pid"], signal.SIGKILL)
+        path = os.path.join(other, "journal", "segment-000000000001")
+        with open(path, "rb") as file:
+            whole = file.read()
+        with open(path, "wb") as file:
+            file.write(whole.replace(b"item 5", b"item 6", 1))
+        refused = self.err("--home", other, "queue", "stats", code=7)
+        self.assertIn(told + "journal verify`", refused)
+        self.assertIn(told + "journal salvage --to NEW`", refused)
+        self.assertIn(told + "journal salvage --to NEW`", self.out("--home", other, "journal", "verify", code=1))
+        self.assertIn(told + "journal salvage --to NEW`", self.out("--home", other, "doctor", code=1))
+        # Where the environment names it, it will name it for the next command too.
+        self.assertIn("`reeve journal verify`", self.err("queue", "stats", env={"REEVE_HOME": other}, code=7))
+
     def test_its_own_error_is_shown_if_it_cannot_start(self):
         os.mkdir(self.home, 0o755)
         error = self.error("lock", "list", code=7)

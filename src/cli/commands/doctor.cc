@@ -286,10 +286,11 @@ int doctor_command(Context& context, const Parsed&) {
   for (const Finding& finding : findings) {
     bad = bad || finding.verdict == Verdict::Bad;
     if (context.json()) {
-      checks.push(json_of({{"name", finding.subject},
-                           {"state", word_for(finding.verdict)},
-                           {"message", finding.says},
-                           {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}}));
+      checks.push(
+          json_of({{"name", finding.subject},
+                   {"state", word_for(finding.verdict)},
+                   {"message", finding.says},
+                   {"fix", finding.fix.empty() ? Json() : Json(context.here(finding.fix))}}));
       continue;
     }
     if (context.quiet() && finding.verdict == Verdict::Good) continue;
@@ -298,7 +299,8 @@ int doctor_command(Context& context, const Parsed&) {
         output.styled(style_for(finding.verdict), fmt::format("{:<7}", word_for(finding.verdict))),
         finding.subject,
         printable(finding.says)));
-    if (!finding.fix.empty()) output.line(fmt::format("{:18}fix: {}", "", finding.fix));
+    if (!finding.fix.empty())
+      output.line(fmt::format("{:18}fix: {}", "", context.here(finding.fix)));
   }
   if (context.json()) {
     const int code = output.succeed(json_of({{"healthy", !bad}, {"checks", checks}}));
