@@ -1,7 +1,9 @@
 """What people look at: the full screen, the line they wait on, the tables."""
 
 import json
+import os
 import re
+import socket
 import time
 import unittest
 
@@ -238,6 +240,25 @@ class Fitting(Home):
         self.assertLess(screen.count("\n"), 25)
         for name in ("l27 ", "s26 ", "q25 "):
             self.assertIn(name, screen)
+
+    def test_watched_it_counts_also_what_it_did_not_ask_for(self):
+        with socket.socket(socket.AF_UNIX) as daemon:
+            daemon.connect(os.path.join(self.home, "reeve.sock"))
+            answers = daemon.makefile()
+            for n in range(1200):
+                for method, params in (("sem.create", {"name": f"t{n}", "capacity": 1}),
+                                       ("lock.acquire", {"names": [f"m{n}"], "holder": "x", "timeout_ms": 3_600_000})):
+                    daemon.sendall((json.dumps({"id": n, "method": method, "params": params}) + "\n").encode())
+                for _ in range(2):
+                    self.assertIn("result", json.loads(answers.readline()))
+        terminal = Terminal(self, "status", "-w")
+        self.assertTrue(terminal.until(lambda seen: seen.count("\x1b[2J") > 1))
+        screen = ESCAPES.sub("", terminal.seen.split("\x1b[2J")[1])
+        terminal.type("\x03")
+        terminal.end()
+        for name, command in (("[lm]", "lock list"), ("[st]", "sem list")):
+            more = int(re.search(rf"… and ([\d,]+) more; `reeve {command}`", screen)[1].replace(",", ""))
+            self.assertEqual(len(re.findall(rf"(?m)^{name}\d+ ", screen)) + more, 1230, screen)
 
     def test_a_very_small_screen_is_no_matter(self):
         for rows in (1, 2, 3, 5, 8, 12):

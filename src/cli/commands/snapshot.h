@@ -18,6 +18,8 @@ struct Snapshot {
   Json::Array queues;
   Json::Array pipelines;  // those that are not over
   bool is_whole = false;  // nothing was left out of these lists
+  bool has_more_locks = false;
+  bool has_more_semaphores = false;
 };
 
 // Of long lists the beginning, or all of them: for who looks once.

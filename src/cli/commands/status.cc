@@ -209,6 +209,8 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole) {
   seen.project = seen.status.has("project") ? seen.status["project"].text() : "default";
   seen.locks = (*answers[1])["locks"].items();
   seen.semaphores = (*answers[2])["semaphores"].items();
+  seen.has_more_locks = answers[1]->has("next");
+  seen.has_more_semaphores = answers[2]->has("next");
   seen.queues = (*answers[3])["queues"].items();
   seen.pipelines = (*answers[4])["pipelines"].items();
   // For programs: which of the runs that are counted there wait, and on what.

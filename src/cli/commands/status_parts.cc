@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 namespace reeve::cli {
@@ -166,12 +167,21 @@ std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::
        .command = "reeve queue stats",
        .table = in(&queues_table),
        .unlisted = seen.is_whole ? 0 : unlisted("queues_more")}};
+  if (seen.has_more_semaphores) {
+    parts[4].unlisted = seen.status["semaphores"]["count"].number() - std::ssize(seen.semaphores);
+  }
   parts[0].take(seen.pipelines, rank_of_run);
   parts[1].take(seen.status["workers"].items(), rank_of_worker);
   parts[2].take(seen.status["crons"].items(), rank_of_cron);
   parts[3].take(seen.locks, rank_of_lock);
+  if (seen.has_more_locks) {
+    const Json& counts = seen.status["locks"];
+    parts[3].unlisted =
+        counts["held"].number() + counts["stale"].number() - std::ssize(parts[3].rows);
+  }
   parts[4].take(seen.semaphores, rank_of_sem);
   parts[5].take(seen.queues, rank_of_queue);
+  for (Part& part : parts) part.unlisted = std::max<std::int64_t>(0, part.unlisted);
   return parts;
 }
 
