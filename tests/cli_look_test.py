@@ -1,7 +1,9 @@
 """What people look at: the full screen, the line they wait on, the tables."""
 
 import json
+import os
 import re
+import socket
 import time
 import unittest
 
@@ -185,6 +187,85 @@ class Fits(Home):
         self.assertLess(screen.split("shows all")[0].count("\n"), 24)
         terminal.type("\x03")
         terminal.end()
+
+
+class Fitting(Home):
+    """More than a screen holds."""
+
+    def setUp(self):
+        super().setUp()
+        for n in range(30):
+            self.reeve("lock", "acquire", f"l{n:02}", "--holder", "x", "--timeout", "1h")
+            self.reeve("sem", "create", f"s{n:02}", "--capacity", "1")
+            self.reeve("queue", "push", f"q{n:02}", "x")
+        self.reeve("queue", "pause", "q25")
+        self.reeve("sem", "acquire", "s26", "--holder", "x", "--timeout", "1h")
+        self.start("lock", "acquire", "l27", "--holder", "bo", "--wait")
+        self.until(lambda: self.waiting_for("l27") == 1)
+
+    def shown(self, *words, rows=24):
+        terminal = Terminal(self, *words, rows=rows)
+        self.assertEqual(terminal.end(), 0)
+        return ESCAPES.sub("", terminal.seen).replace("\r", "").rstrip("\n").split("\n")
+
+    def test_what_matters_is_on_the_screen_and_the_rest_is_counted(self):
+        for words in ([], ["status"]):
+            lines = self.shown(*words)
+            self.assertLess(len(lines), 24, lines)
+            text = "\n".join(lines)
+            self.assertIn("Needs you\n! queue q25: ", text)
+            for row in (r"q25 .*paused", r"s26 .*1 of 1", r"l27 +held .*1: bo"):
+                self.assertRegex(text, row)
+            hidden = 0
+            for command in ("lock list", "sem list", "queue stats"):
+                more = re.search(rf"… and (\d+) more; `reeve {command}`", text)
+                self.assertTrue(more, text)
+                hidden += int(more[1])
+            rows = re.findall(r"(?m)^[lsq]\d\d ", text)
+            self.assertEqual(len(rows) + hidden, 90, text)
+        self.assertIn("Often used", "\n".join(self.shown()))
+
+    def test_on_a_high_screen_with_all_and_in_a_pipe_there_is_everything(self):
+        for lines in (self.shown("status", rows=200), self.shown("status", "--all"), self.shown(rows=200),
+                      self.out("status").split("\n"), self.out().split("\n")):
+            self.assertEqual(len([line for line in lines if re.match(r"[lsq]\d\d ", line)]), 90, lines)
+            self.assertNotIn("more;", "\n".join(lines))
+
+    def test_watched_it_shows_some_of_each(self):
+        terminal = Terminal(self, "status", "-w")
+        self.assertTrue(terminal.until(lambda seen: seen.count("\x1b[2J") > 1))
+        screen = ESCAPES.sub("", terminal.seen.split("\x1b[2J")[1])
+        terminal.type("\x03")
+        terminal.end()
+        self.assertLess(screen.count("\n"), 25)
+        for name in ("l27 ", "s26 ", "q25 "):
+            self.assertIn(name, screen)
+
+    def test_watched_it_counts_also_what_it_did_not_ask_for(self):
+        with socket.socket(socket.AF_UNIX) as daemon:
+            daemon.connect(os.path.join(self.home, "reeve.sock"))
+            answers = daemon.makefile()
+            for n in range(1200):
+                for method, params in (("sem.create", {"name": f"t{n}", "capacity": 1}),
+                                       ("lock.acquire", {"names": [f"m{n}"], "holder": "x", "timeout_ms": 3_600_000})):
+                    daemon.sendall((json.dumps({"id": n, "method": method, "params": params}) + "\n").encode())
+                for _ in range(2):
+                    self.assertIn("result", json.loads(answers.readline()))
+        terminal = Terminal(self, "status", "-w")
+        self.assertTrue(terminal.until(lambda seen: seen.count("\x1b[2J") > 1))
+        screen = ESCAPES.sub("", terminal.seen.split("\x1b[2J")[1])
+        terminal.type("\x03")
+        terminal.end()
+        for name, command in (("[lm]", "lock list"), ("[st]", "sem list")):
+            more = int(re.search(rf"… and ([\d,]+) more; `reeve {command}`", screen)[1].replace(",", ""))
+            self.assertEqual(len(re.findall(rf"(?m)^{name}\d+ ", screen)) + more, 1230, screen)
+
+    def test_a_very_small_screen_is_no_matter(self):
+        for rows in (1, 2, 3, 5, 8, 12):
+            for words in ([], ["status"]):
+                lines = self.shown(*words, rows=rows)
+                if rows > 4 and words:
+                    self.assertLess(len(lines), rows, lines)
 
 
 class Said(Home):

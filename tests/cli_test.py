@@ -49,6 +49,14 @@ class Words(Home):
             if not line.startswith("  reeve ") and not line.startswith("  read "):
                 self.assertLessEqual(len(line), 80, line)
 
+    def test_every_group_stands_apart_from_what_it_is(self):
+        groups = self.out("--help").split("Groups")[1].split("Everywhere")[0]
+        words = re.findall(r"^  (\S+)", groups, re.M)
+        self.assertGreater(len(words), 12)
+        for word in words:
+            self.assertRegex(groups, rf"(?m)^  {word} +[a-z]")
+            self.assertIn(f"{word} ", self.out(word, "--help"))
+
     def test_a_mistake_is_told_in_one_sentence_with_the_way_out(self):
         self.assertEqual(
             self.err("lokc", code=2), "reeve: there is no command lokc; did you mean `reeve lock`?"
@@ -186,6 +194,20 @@ class Locks(Home):
         self.assertEqual(self.out("lock", "force-release", "main", "--reason", "gone"), "main released")
         self.assertEqual(self.data("lock", "show", "main")["state"], "free")
 
+    def test_it_is_taken_away_when_the_command_returns(self):
+        stubborn = subprocess.Popen(["sh", "-c", "trap '' TERM; echo ready; exec sleep 60"], stdout=subprocess.PIPE)
+        self.addCleanup(stubborn.communicate)
+        self.addCleanup(stubborn.kill)
+        stubborn.stdout.readline()
+        self.reeve("lock", "acquire", "main", "--holder", "ana", "--pid", str(stubborn.pid))
+        self.assertIn("is being taken back", self.out("lock", "force-release", "main", "--reason", "t", "--no-wait"))
+        self.reeve("lock", "acquire", "main", "--holder", "bo", code=6)
+        forcer = self.start("lock", "force-release", "main", "--reason", "t")
+        self.stop_daemon(signal.SIGKILL)
+        out, err = forcer.communicate(timeout=60)
+        self.assertEqual((forcer.returncode, out), (0, "main released\n"), err)
+        self.assertEqual(self.data("lock", "acquire", "main", "--holder", "bo")["outcome"], "acquired")
+
     def test_is_stale_answers_by_its_exit_code(self):
         self.reeve("lock", "acquire", "main", "--timeout", "200ms")
         self.reeve("lock", "is-stale", "main", code=6)
@@ -303,6 +325,10 @@ class Queues(Home):
         self.assertEqual((item["data"], item["attempts"]), ({"n": 1}, 1))
         claim = str(item["claim"])
         self.data("queue", "extend", "q", item["id"], "--claim", claim, "--by", "1m")
+        self.assertRegex(self.out("queue", "extend", "q", item["id"], "--claim", claim, "--by", "5m"),
+                         r"^item-\w+ is yours for (5m|4m\S*|4m \d+s)$")
+        self.assertRegex(self.out("queue", "extend", "q", item["id"], "--claim", claim, "--time", "iso"),
+                         r"^item-\w+ is yours until 20\d\d-\S+Z$")
         self.assertEqual(self.error("queue", "complete", "q", item["id"], "--claim", "999", code=6)[
             "code"], "STALE_CLAIM")
         self.data("queue", "release", "q", item["id"], "--claim", claim)
@@ -330,6 +356,16 @@ class Queues(Home):
         self.assertEqual(self.data("queue", "take", "q")["items"][0]["data"], {"base64": "/wA="})
         self.reeve("queue", "push", "q", code=2)
 
+    def test_what_is_too_much_is_told_so_and_asked_once(self):
+        for size in (1 << 20, 4_194_000, (4 << 20) + 1000, 6_000_000, 20_000_000):
+            self.assertIn("an item has at most 1 MiB", self.err("queue", "push", "q", "-", text="x" * size, code=2), size)
+        pid = self.daemon_pid()
+        told = self.reeve("--json", "queue", "push", "q", "-", "--lines", text='"a"\n' + "x" * 6_000_000, code=2)
+        self.assertEqual(json.loads(told.stdout)["error"]["code"], "TOO_LONG")
+        self.assertEqual(self.daemon_pid(), pid)
+        self.reeve("queue", "push", "q", "-", text="x" * ((1 << 20) - 2))
+        self.assertEqual(len(self.data("queue", "take", "q")["items"][0]["data"]), (1 << 20) - 2)
+
     def test_lines_are_pushed_in_batches_in_their_order(self):
         lines = "\n".join(str(n) for n in range(2500))
         self.assertEqual(self.out("queue", "push", "q", "-", "--lines", text=lines),
@@ -342,12 +378,20 @@ class Queues(Home):
         ids = self.out("queue", "push", "q", "-", "--lines", "-q", text="a\n\nb\n").split("\n")
         self.assertEqual(len(ids), 2)
 
+    def test_no_limit_of_attempts_is_told_as_such(self):
+        self.assertIn(", any number of attempts,", self.out("queue", "create", "q", "--max-attempts", "0"))
+        self.assertIn(", any number of attempts,", self.out("queue", "stats", "q"))
+        self.assertIn(", 1 attempt,", self.out("queue", "create", "r", "--max-attempts", "1"))
+        self.assertIn("0: no limit", self.out("queue", "create", "--help"))
+
     def test_priority_delay_and_dedupe(self):
         self.reeve("queue", "push", "q", "low", "--priority", "-1")
         self.reeve("queue", "push", "q", "high", "--priority", "5")
         self.reeve("queue", "push", "q", "later", "--delay", "1h")
         first = self.data("queue", "push", "q", "one", "--dedupe", "k")
         again = self.data("queue", "push", "q", "two", "--dedupe", "k")
+        self.assertIn("lose the others",
+                      self.err("queue", "push", "q", "-", "--lines", "--dedupe", "l", text="a\nb\n", code=2))
         self.assertEqual(again["duplicate_of"], first["ids"][0])
         self.assertEqual([i["data"] for i in self.data("queue", "take", "q", "--max", "9")["items"]],
                          ["high", "one", "low"])
@@ -552,6 +596,60 @@ class Everyday(Home):
         found = self.out("doctor", code=1)
         self.assertIn(f"chmod 700 {self.home}", found)
 
+    def spoil(self, name, at):
+        path = os.path.join(self.home, "journal", name)
+        with open(path, "r+b") as file:
+            file.seek(at(file.read()))
+            byte = file.read(1)
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte[0] ^ 1]))
+        return path
+
+    def test_doctor_looks_at_the_journal(self):
+        self.assertRegex(self.out("doctor"), r"ok +journal +none yet")
+        for n in range(40):
+            self.reeve("queue", "push", "q", f"item {n}")
+        self.assertRegex(self.out("doctor"), r"ok +journal +\d+ files?, in use")
+        self.stop_daemon(signal.SIGKILL)
+        self.assertRegex(self.out("doctor"), r"ok +journal +\d+ files?, whole")
+        self.spoil("segment-000000000001", lambda text: text.find(b"item 20"))
+        self.reeve("queue", "stats", code=7)
+        found = self.out("doctor", code=1)
+        self.assertRegex(found, r"bad +journal +.*segment-000000000001.* offset \d+")
+        self.assertIn("fix: `reeve journal salvage --to NEW`", found)
+        self.assertRegex(found, r"bad +daemon +not running; with this journal it does not start")
+        checks = json.loads(self.reeve("--json", "doctor", code=1).stdout)["data"]
+        self.assertFalse(checks["healthy"])
+        self.assertEqual({check["name"] for check in checks["checks"] if check["state"] == "bad"},
+                         {"journal", "daemon"})
+
+    def test_doctor_looks_at_snapshots_whether_a_daemon_runs_or_not(self):
+        for text in "ab":
+            self.reeve("queue", "push", "q", text)
+            self.reeve("daemon", "stop")
+        snapshots = sorted(name for name in os.listdir(os.path.join(self.home, "journal")) if name.startswith("snapshot-"))
+        self.assertGreater(len(snapshots), 1)
+        self.spoil(snapshots[-1], lambda text: len(text) // 2)
+        self.assertRegex(self.out("doctor", code=1), rf"bad +journal +.*{snapshots[-1]}")
+        self.reeve("queue", "push", "q", "c")
+        found = self.out("doctor", code=1)
+        self.assertRegex(found, rf"bad +journal +.*{snapshots[-1]}")
+        self.assertIn("reeve backup", found)
+        self.assertRegex(found, r"ok +daemon +version")
+
+    def test_doctor_looks_where_the_socket_will_be(self):
+        os.makedirs(os.path.join(self.home, "reeve.sock"), 0o700)
+        os.chmod(self.home, 0o700)
+        self.reeve("queue", "stats", code=7)
+        self.assertRegex(self.out("doctor", code=1), r"bad +socket +.*reeve.sock is there and is no socket\n +fix: move it")
+        open_to_all = os.path.join(self.base, "open")
+        os.mkdir(open_to_all)
+        os.chmod(open_to_all, 0o777)
+        for folder in (open_to_all, os.path.join(self.base, "nothing")):
+            env = {"REEVE_SOCKET": os.path.join(folder, "s")}
+            self.reeve("queue", "stats", env=env, code=7)
+            self.assertRegex(self.out("doctor", env=env, code=1), rf"bad +socket +.*{folder}")
+
     def test_top_needs_a_terminal_and_gives_it_back(self):
         self.assertIn("needs a terminal", self.err("top", code=2))
         self.reeve("lock", "acquire", "main", "--holder", "ana")
@@ -588,6 +686,25 @@ class Daemon(Home):
         self.assertEqual(self.out("daemon", "stop"), "the daemon stopped")
         self.reeve("daemon", "status", code=7)
 
+    def test_where_the_home_is(self):
+        def home(**env):
+            told = self.err("daemon", "status", env={"REEVE_HOME": "", "HOME": self.base, **env}, code=7)
+            return re.search(r"no daemon is running in (\S+);", told)[1]
+
+        self.assertEqual(home(), f"{self.base}/.local/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME=f"{self.base}/state"), f"{self.base}/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME="state"), f"{self.base}/.local/state/reeve")
+        self.assertEqual(home(XDG_STATE_HOME="state", REEVE_HOME=self.home), self.home)
+        # The daemon itself finds the same.
+        env = {**self.env, "HOME": self.base, "XDG_STATE_HOME": "state"}
+        del env["REEVE_HOME"]
+        daemon = subprocess.Popen([REEVE, "daemon", "run"], env=env, cwd=self.work,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(daemon.wait)
+        self.addCleanup(daemon.terminate)
+        self.until(lambda: os.path.exists(f"{self.base}/.local/state/reeve/reeve.sock"))
+        self.assertEqual(os.listdir(self.work), [])
+
     def test_stop_does_not_wait_for_whoever_buries_the_dead(self):
         daemon = self.start("daemon", "run", "--home", self.home)
         self.until(lambda: os.path.exists(os.path.join(self.home, "reeve.sock")))
@@ -604,6 +721,28 @@ class Daemon(Home):
         self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["pending"], 12)
         logged = self.out("daemon", "logs", "-n", "1000")
         self.assertEqual(len(re.findall(r"ready after", logged)), 1)
+
+    def test_what_to_try_next_is_about_the_home_that_was_named(self):
+        self.home = other = os.path.join(self.base, "an other")
+        told = f"`reeve --home '{other}' "
+        self.assertIn(told + "daemon start`", self.err("--home", other, "daemon", "status", code=7))
+        for n in range(10):
+            self.reeve("--home", other, "queue", "push", "q", f"item {n}")
+        self.reeve("--home", other, "lock", "acquire", "main")
+        self.assertIn(told + "lock acquire main --wait`", self.err("--home", other, "lock", "acquire", "main", code=6))
+        os.kill(self.data("daemon", "status", "--home", other)["pid"], signal.SIGKILL)
+        path = os.path.join(other, "journal", "segment-000000000001")
+        with open(path, "rb") as file:
+            whole = file.read()
+        with open(path, "wb") as file:
+            file.write(whole.replace(b"item 5", b"item 6", 1))
+        refused = self.err("--home", other, "queue", "stats", code=7)
+        self.assertIn(told + "journal verify`", refused)
+        self.assertIn(told + "journal salvage --to NEW`", refused)
+        self.assertIn(told + "journal salvage --to NEW`", self.out("--home", other, "journal", "verify", code=1))
+        self.assertIn(told + "journal salvage --to NEW`", self.out("--home", other, "doctor", code=1))
+        # Where the environment names it, it will name it for the next command too.
+        self.assertIn("`reeve journal verify`", self.err("queue", "stats", env={"REEVE_HOME": other}, code=7))
 
     def test_its_own_error_is_shown_if_it_cannot_start(self):
         os.mkdir(self.home, 0o755)

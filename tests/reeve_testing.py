@@ -141,6 +141,8 @@ class Terminal:
     def __init__(self, test, *words, rows=24, columns=80, env=None, program=None):
         self.pid, self.fd = pty.fork()
         if self.pid == 0:
+            self.fd = 0
+            self.resize(rows, columns)  # before anybody looks
             os.chdir(test.work)
             program = program or [REEVE, *words]
             os.execvpe(program[0], program, {**test.env, **(env or {})})

@@ -20,6 +20,8 @@ constexpr int most_repeats = 3;
 constexpr std::int64_t wait_slack = 1000;
 // How often is looked whether there is a daemon again.
 constexpr std::int64_t look_for_daemon = 200;
+// For the last words of somebody who hung up, in ms: they are there, or never come.
+constexpr int last_words = 1000;
 
 void sleep_for(std::int64_t milliseconds) {
   const timespec time{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
@@ -140,7 +142,7 @@ void Client::send(Ticket ticket, Request& request) {
   const bool needs_hello = where_.project_root || request.waits || request.kind == Kind::Follow;
   if (hello_ == 0 && needs_hello && request.method != "session.hello") greet_by_line();
   if (!link_.is_open() || !link_.send(request.line)) {
-    link_.close();
+    hang_up();
     lost();
   }
   (void)ticket;
@@ -277,8 +279,40 @@ void Client::read_lines() {
   }
 }
 
+// What is too long has no id, for nobody read it to its end: it is the longest that is open. To
+// send it again would be of no use.
+bool Client::heard_too_long(const Json& message) {
+  if (!message["id"].is_null()) return false;
+  const Answer answer = answer_in(message);
+  if (answer || answer.error().code != "TOO_LONG") return false;
+  Request* longest = nullptr;
+  for (auto& [ticket, request] : requests_) {
+    if (request.answer) continue;
+    if (longest == nullptr || request.line.size() > longest->line.size()) longest = &request;
+  }
+  if (longest != nullptr) {
+    longest->answer = std::unexpected(
+        Failure{"TOO_LONG", fmt::format("that is too much at once: {}", answer.error().message)});
+  }
+  return true;
+}
+
+void Client::hang_up() {
+  if (!link_.is_open()) return;
+  // It hung up first, and may have said why. All else that it said will be asked for again.
+  while (link_.receive()) {
+    pollfd more{.fd = link_.descriptor(), .events = POLLIN, .revents = 0};
+    if (::poll(&more, 1, last_words) <= 0) break;
+  }
+  while (const auto line = link_.next_line()) {
+    if (const auto message = parse_json(*line)) heard_too_long(*message);
+  }
+  link_.close();
+}
+
 void Client::heard(const Json& message) {
   if (message.has("method")) return heard_event(message);
+  if (heard_too_long(message)) return;
   const Ticket ticket = message["id"].natural();
   if (ticket == hello_ && hello_ != 0) {
     Answer greeting = answer_in(message);

@@ -98,6 +98,9 @@ class Client {
   void heard(const Json& message);
   void heard_event(const Json& message);
   bool heard_gone(Ticket ticket, Request& follow, const Answer& answer);
+  bool heard_too_long(const Json& message);
+  // After a send that failed.
+  void hang_up();
   void lost();
   Failure no_daemon() const;
   void send_again();

@@ -103,7 +103,7 @@ void Client::send_again() {
       request.line = line_of(ticket, request.method, request.params);
     }
     if (!link_.is_open() || !link_.send(request.line)) {
-      link_.close();
+      hang_up();
       return lost();
     }
   }

@@ -1,9 +1,11 @@
 #include "cli/context.h"
 
 #include "cli/project.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <cstdlib>
@@ -66,10 +68,30 @@ Client& Context::client(bool may_start) {
   return *client_;
 }
 
+std::string Context::here(std::string_view text) const {
+  const auto found = home_ ? home() : std::unexpected(Failure{});
+  if (!found) return std::string(text);
+  constexpr std::string_view begin = "`reeve ";
+  const std::string with_home = fmt::format("{}--home {} ", begin, codec::shell_word(found->path));
+  std::string whole;
+  while (!text.empty()) {
+    const std::size_t at = std::min(text.find(begin), text.size());
+    whole += text.substr(0, at);
+    text.remove_prefix(at);
+    if (text.empty()) break;
+    const std::string_view command = text.substr(0, text.find('`', 1));
+    const bool named = command.find("--home ") != std::string_view::npos;
+    whole += named ? begin : std::string_view(with_home);
+    text.remove_prefix(begin.size());
+  }
+  return whole;
+}
+
 // In the words of the command line, not in those of the protocol.
 int Context::fail(Failure failure) {
   constexpr std::string_view field = "meta.";
   if (failure.message.starts_with(field)) failure.message.replace(0, field.size(), "--");
+  failure.message = here(failure.message);
   return output.fail(failure);
 }
 
@@ -109,11 +131,12 @@ int Context::cannot_run(const tools::CannotRun& cannot) {
     for (const std::string& line : cannot.lines) output.err(line + "\n");
   }
   const Json details = parse_json(cannot.details).value_or(Json::object());
-  output.fail(Failure{cannot.code, cannot.message, details});
+  output.fail(Failure{cannot.code, here(cannot.message), details});
   return cannot.exit;
 }
 
 int Context::misuse(std::string message) {
+  message = here(message);
   return output.fail(Failure{"USAGE", std::move(message)});
 }
 

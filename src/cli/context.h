@@ -41,6 +41,10 @@ class Context {
   // Never null in the program.
   const Runbooks* runbooks = nullptr;
 
+  // The commands in a text ("try `reeve …`") as they are to be typed here: with the --home that was
+  // given to this one.
+  std::string here(std::string_view text) const;
+
   // The usual ends of a command.
   int fail(Failure failure);
   int misuse(std::string message);

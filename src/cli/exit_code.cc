@@ -7,12 +7,13 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Exit>, 36> codes{{
+constexpr std::array<std::pair<std::string_view, Exit>, 37> codes{{
     {"USAGE", Exit::Usage},
     {"BAD_NAME", Exit::Usage},
     {"BAD_VALUE", Exit::Usage},
     {"BAD_PARAMS", Exit::Usage},
     {"OVER_LIMIT", Exit::Usage},
+    {"TOO_LONG", Exit::Usage},
     {"KEY_REUSED", Exit::Usage},
     {"AMBIGUOUS", Exit::Usage},
     {"LOOP", Exit::Usage},

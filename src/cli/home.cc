@@ -80,8 +80,8 @@ std::optional<Home> find_home(std::optional<std::string_view> given) {
     home.path = absolute(std::string(*given));
   } else if (const auto named = environment("REEVE_HOME")) {
     home.path = absolute(*named);
-  } else if (const auto state = environment("XDG_STATE_HOME")) {
-    home.path = absolute(*state + "/reeve");
+  } else if (const auto state = environment("XDG_STATE_HOME"); state && state->starts_with('/')) {
+    home.path = *state + "/reeve";
   } else if (const auto user = environment("HOME")) {
     home.path = absolute(*user + "/.local/state/reeve");
   } else {

@@ -4,8 +4,9 @@
 #include <string>
 #include <string_view>
 
-// Where the state and the socket are: `--home`, else $REEVE_HOME, else $XDG_STATE_HOME/reeve, else
-// ~/.local/state/reeve; the socket is $REEVE_SOCKET, else `reeve.sock` in the home. Absolute.
+// Where the state and the socket are: `--home`, else $REEVE_HOME, else $XDG_STATE_HOME/reeve if
+// that is absolute, else ~/.local/state/reeve; the socket is $REEVE_SOCKET, else `reeve.sock` in
+// the home. Absolute.
 namespace reeve::cli {
 
 struct Home {

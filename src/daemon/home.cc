@@ -56,7 +56,9 @@ bool may_become_a_home(int folder) {
 Result<std::string> find_home(const std::optional<std::string>& given) {
   if (given) return absolute(*given);
   if (const auto home = environment("REEVE_HOME")) return absolute(*home);
-  if (const auto state = environment("XDG_STATE_HOME")) return absolute(*state) + "/reeve";
+  // One that is relative would be another home in every folder: it counts for nothing.
+  const auto state = environment("XDG_STATE_HOME");
+  if (state && state->starts_with('/')) return *state + "/reeve";
   if (const auto user = environment("HOME")) return absolute(*user) + "/.local/state/reeve";
   return fail(Error::Code::NotFound,
               "nobody says where the home is: set REEVE_HOME, or give --home DIR");

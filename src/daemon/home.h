@@ -15,8 +15,8 @@ namespace reeve::daemon {
 
 using adapters::Descriptor;
 
-// What was given, else $REEVE_HOME, else $XDG_STATE_HOME/reeve, else ~/.local/state/reeve;
-// absolute.
+// What was given, else $REEVE_HOME, else $XDG_STATE_HOME/reeve if that is absolute, else
+// ~/.local/state/reeve; absolute.
 Result<std::string> find_home(const std::optional<std::string>& given);
 
 // $REEVE_SOCKET, else reeve.sock in the home.

@@ -1,6 +1,9 @@
+#include "cli/cli.h"
 #include "cli/commands/groups.h"
 #include "cli/context.h"
 #include "cli/text.h"
+#include "codec/shell_word.h"
+#include "tools/journal_command.h"
 
 #include <fmt/format.h>
 
@@ -83,7 +86,92 @@ Finding about_disk(const Home& home) {
   return {"disk", Verdict::Good, says, ""};
 }
 
-Finding about_daemon(Context& context, const Home& home) {
+// What a look at the journal found: its first fault, and whether a daemon would start.
+struct Look {
+  std::string fault = {};
+  bool starts = true;
+  std::size_t files = 0;
+};
+
+Look look_at_journal(Context& context, const std::string& directory, tools::JournalVerb verb) {
+  Look look;
+  const auto hear = [&](std::string_view line) {
+    const auto said = parse_json(line);
+    if (!said) return;
+    if (said->has("file")) ++look.files;
+    if (said->has("starts") && !(*said)["starts"].truth()) look.starts = false;
+    if (said->has("error") && look.fault.empty()) look.fault = (*said)["error"].text();
+  };
+  tools::JournalAsk ask{.verb = verb, .directory = directory};
+  ask.shape = tools::Shape::Json;
+  const Result<bool> done = context.parts->journal(ask, hear, [](std::string_view) {});
+  // Without a file in it: a daemon begins one.
+  if (done || done.error().code == Error::Code::NotFound) return look;
+  return {.fault = done.error().message, .starts = false};
+}
+
+// Every byte of it, or, while somebody writes there, what has been finished.
+Finding about_journal(Context& context, const Home& home, bool& starts) {
+  const std::string directory = home.path + "/journal";
+  if (::access(directory.c_str(), F_OK) != 0) return {"journal", Verdict::Good, "none yet", ""};
+  const bool in_use = daemon_of(home.path).pid != 0;
+  const auto verb = in_use ? tools::JournalVerb::Info : tools::JournalVerb::Verify;
+  Look look = look_at_journal(context, directory, verb);
+  // A file may have been removed while it was looked at, for nobody needs it.
+  if (in_use && !look.fault.empty()) look = look_at_journal(context, directory, verb);
+  starts = look.starts;
+  if (look.fault.empty()) {
+    return {"journal",
+            Verdict::Good,
+            fmt::format("{}{}",
+                        counted(static_cast<std::int64_t>(look.files), "file"),
+                        in_use ? ", in use" : ", whole"),
+            ""};
+  }
+  return {"journal",
+          Verdict::Bad,
+          look.fault,
+          look.starts ? "nothing is lost yet: `reeve backup FILE`, and look after the disk"
+                      : "`reeve journal salvage --to NEW` rescues what can be trusted"};
+}
+
+// Why nobody could listen there; none: somebody could.
+std::optional<Finding> about_socket(const Home& home) {
+  struct stat status{};
+  if (::lstat(home.socket.c_str(), &status) == 0 && !S_ISSOCK(status.st_mode)) {
+    return Finding{"socket",
+                   Verdict::Bad,
+                   fmt::format("{} is there and is no socket", home.socket),
+                   fmt::format("move it away: mv {0} {0}.old", codec::shell_word(home.socket))};
+  }
+  const std::string folder =
+      home.socket.substr(0, std::max<std::size_t>(1, home.socket.rfind('/')));
+  if (folder == home.path) return std::nullopt;
+  const std::string word = codec::shell_word(folder);
+  if (::lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    return Finding{"socket",
+                   Verdict::Bad,
+                   fmt::format("{} of $REEVE_SOCKET is no folder", folder),
+                   fmt::format("mkdir -m 700 {}, or unset REEVE_SOCKET", word)};
+  }
+  if (status.st_uid != ::geteuid()) {
+    return Finding{"socket",
+                   Verdict::Bad,
+                   fmt::format("{} of $REEVE_SOCKET belongs to user {}", folder, status.st_uid),
+                   "choose a folder of your own, or unset REEVE_SOCKET"};
+  }
+  if ((status.st_mode & 022U) != 0) {
+    return Finding{
+        "socket",
+        Verdict::Bad,
+        fmt::format(
+            "others may write in {} of $REEVE_SOCKET (mode {:o})", folder, status.st_mode & 0777U),
+        fmt::format("chmod 700 {}, or unset REEVE_SOCKET", word)};
+  }
+  return std::nullopt;
+}
+
+Finding about_daemon(Context& context, const Home& home, bool journal_starts) {
   Client client(Where{.home = home, .project_name = {}, .project_root = {}, .may_start = false});
   const auto connected = client.connect(false);
   if (!connected) {
@@ -93,8 +181,12 @@ Finding about_daemon(Context& context, const Home& home) {
               fmt::format("process {} does not answer", mark.pid),
               "see `reeve daemon logs`"};
     }
+    if (const auto socket = about_socket(home)) return *socket;
     const bool fine = ::access(home.socket.c_str(), F_OK) != 0 ||
                       connected.error().message.starts_with("no daemon");
+    if (fine && !journal_starts) {
+      return {"daemon", Verdict::Bad, "not running; with this journal it does not start", ""};
+    }
     return {"daemon",
             fine ? Verdict::Good : Verdict::Bad,
             fine ? "not running; the next command starts it" : connected.error().message,
@@ -176,12 +268,15 @@ Style style_for(Verdict verdict) {
 int doctor_command(Context& context, const Parsed&) {
   const auto home = context.home();
   if (!home) return context.fail(home.error());
+  bool journal_starts = true;
+  Finding journal = about_journal(context, *home, journal_starts);
   const std::vector<Finding> findings{
       {"reeve", Verdict::Good, context.version(), ""},
       about_machine(),
       about_home(*home),
       about_disk(*home),
-      about_daemon(context, *home),
+      std::move(journal),
+      about_daemon(context, *home, journal_starts),
       about_program("git", "worktrees and merges"),
       about_program("tmux", "agents"),
   };
@@ -191,10 +286,11 @@ int doctor_command(Context& context, const Parsed&) {
   for (const Finding& finding : findings) {
     bad = bad || finding.verdict == Verdict::Bad;
     if (context.json()) {
-      checks.push(json_of({{"name", finding.subject},
-                           {"state", word_for(finding.verdict)},
-                           {"message", finding.says},
-                           {"fix", finding.fix.empty() ? Json() : Json(finding.fix)}}));
+      checks.push(
+          json_of({{"name", finding.subject},
+                   {"state", word_for(finding.verdict)},
+                   {"message", finding.says},
+                   {"fix", finding.fix.empty() ? Json() : Json(context.here(finding.fix))}}));
       continue;
     }
     if (context.quiet() && finding.verdict == Verdict::Good) continue;
@@ -203,7 +299,8 @@ int doctor_command(Context& context, const Parsed&) {
         output.styled(style_for(finding.verdict), fmt::format("{:<7}", word_for(finding.verdict))),
         finding.subject,
         printable(finding.says)));
-    if (!finding.fix.empty()) output.line(fmt::format("{:18}fix: {}", "", finding.fix));
+    if (!finding.fix.empty())
+      output.line(fmt::format("{:18}fix: {}", "", context.here(finding.fix)));
   }
   if (context.json()) {
     const int code = output.succeed(json_of({{"healthy", !bad}, {"checks", checks}}));

@@ -6,8 +6,9 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::array<Option, 1> status_options{
-    {{.name = "watch", .letter = 'w', .help = "every second anew, until Ctrl-C"}}};
+constexpr std::array<Option, 2> status_options{
+    {{.name = "watch", .letter = 'w', .help = "every second anew, until Ctrl-C"},
+     {.name = "all", .help = "all of it, also if that is more than the screen holds"}}};
 constexpr std::array<Example, 2> status_examples{
     {{"reeve status", "one screen: what runs, what waits, what is stuck"},
      {"reeve status -w", "the same, kept up to date"}}};
@@ -191,6 +192,8 @@ constexpr std::array<Command, 25> commands{{
     {.name = "status",
      .summary = "one screen: running, waiting, needing you",
      .options = status_options,
+     .details = "On a terminal no more than its screen holds: what needs you, then what is stale, "
+                "waited for, dead, paused or full, then the rest, and how many more there are.",
      .examples = status_examples,
      .run = status_command},
     {.name = "why",
@@ -282,6 +285,8 @@ constexpr std::array<Command, 25> commands{{
      .run = top_command},
     {.name = "doctor",
      .summary = "check machine, home, daemon; say how to fix",
+     .details = "Of the journal every byte, or, while a daemon writes there, the files that are "
+                "finished. Changes nothing; exit 1 if anything is bad.",
      .examples = doctor_examples,
      .run = doctor_command},
     {.name = "backup",

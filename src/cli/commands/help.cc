@@ -93,9 +93,9 @@ std::string help_of_all(const Output& output, std::string_view version) {
       if (!verbs.empty()) verbs += ' ';
       verbs += command.name.substr(group.word.size() + 1);
     }
-    text += fmt::format("  {:<9}{}\n", group.word, group.summary);
-    text += fmt::format("           {}\n",
-                        output.styled(Style::Dim, wrapped(verbs, text_width - 11, 11)));
+    text += fmt::format("  {:<10}{}\n", group.word, group.summary);
+    text += fmt::format("            {}\n",
+                        output.styled(Style::Dim, wrapped(verbs, text_width - 12, 12)));
   }
   text += fmt::format("\n{}\n", output.styled(Style::Bold, "Everywhere"));
   text += options_text(global_options);

@@ -74,7 +74,7 @@ int run_journal(Context& context, JournalAsk ask) {
   std::size_t lines = 0;
   const auto out = [&](std::string_view line) {
     if (gathers) return gathered.add(line);
-    output.line(line);
+    output.line(streams ? std::string(line) : context.here(line));
     if (++lines % lines_a_flush == 0) output.flush();
   };
   const auto note = [&](std::string_view line) { output.note(line); };

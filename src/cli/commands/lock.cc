@@ -67,13 +67,14 @@ constexpr Option owner_option{.name = "holder",
 constexpr std::array<Option, 2> release_options{{owner_option, token_option}};
 constexpr std::array<Option, 2> heartbeat_options{{owner_option, required(token_option)}};
 constexpr std::array<Option, 1> check_options{{required(token_option)}};
-constexpr std::array<Option, 2> force_options{
+constexpr std::array<Option, 3> force_options{
     {{.name = "reason",
       .takes = Takes::Text,
       .value = "TEXT",
       .help = "why; it is kept and shown",
       .required = true},
-     {.name = "now", .help = "do not end the holder's process first"}}};
+     {.name = "now", .help = "do not end the holder's process first"},
+     {.name = "no-wait", .help = "do not wait until it has ended"}}};
 constexpr std::array<Option, 4> run_options{
     {wait_option, timeout_option, max_hold_option, label_option}};
 constexpr std::array<Argument, 1> prefix{
@@ -152,7 +153,8 @@ constexpr std::array<Command, 9> commands{{
      .options = force_options,
      .details =
          "A holder that named a process is ended first, and the lock given on only when that was "
-         "seen; --now skips this.",
+         "seen; --now skips this. Returns when it has happened; exit 1 if the end cannot be seen "
+         "and somebody is asked.",
      .examples = force_examples,
      .run = lock_verbs::force_release},
     {.name = "lock is-stale",

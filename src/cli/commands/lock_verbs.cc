@@ -1,15 +1,22 @@
 #include "cli/commands/lock_verbs.h"
 
 #include "cli/held_run.h"
+#include "cli/signals.h"
 #include "cli/text.h"
 #include "cli/waiting.h"
 #include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 namespace reeve::cli::lock_verbs {
 
 namespace {
+
+constexpr std::int64_t look_every = 100;
+constexpr int looks_a_question = 10;
 
 std::string label_of(const Json& lock) {
   return lock.has("label") ? printable(lock["label"].text()) : "";
@@ -233,19 +240,69 @@ int show(Context& context, const Parsed& parsed) {
   return output.done();
 }
 
+namespace {
+
+// Somebody is asked whether to give on what this process holds: it cannot be seen to have ended.
+bool is_asked_about(Client& client, const Json& lock) {
+  const Answer open = list_all(client, "decision.list", "decisions", Json::object());
+  if (!open || !lock.has("pid")) return false;
+  const std::string process = fmt::format("process {}", lock["pid"].text());
+  return std::ranges::any_of((*open)["decisions"].items(), [&](const Json& decision) {
+    return decision["cause"].text() == "process" && decision["subject"].text() == process;
+  });
+}
+
+// Looks again and again until what the lock was taken from has ended. Ctrl-C only stops looking.
+// None: it has.
+std::optional<int> wait_for_end(Context& context, const std::string& name) {
+  Client& client = context.client();
+  const Signals signals{SIGINT, SIGTERM};
+  const Json which = json_of({{"name", name}});
+  std::optional<std::uint64_t> token;
+  for (int looks = 0;; ++looks) {
+    const Answer lock = client.ask("lock.show", which);
+    if (!lock) return context.fail(lock.error());
+    // With another token it is somebody else who has it, and perhaps is to lose it as well.
+    if ((*lock)["state"].text() != "ending") return std::nullopt;
+    if (token && *token != (*lock)["token"].natural()) return std::nullopt;
+    token = (*lock)["token"].natural();
+    if (looks % looks_a_question == 0 && is_asked_about(client, *lock)) {
+      return context.fail(
+          Failure{"FAILED",
+                  fmt::format("process {} cannot be seen to have ended, and somebody is asked; see "
+                              "`reeve decision list`",
+                              (*lock)["pid"].text()),
+                  json_of({{"name", name}, {"state", "ending"}})});
+    }
+    std::array<pollfd, 1> others{signals.readable()};
+    client.pump(look_every, others);
+    if (signals.next()) {
+      context.output.note("it goes on; only the watching ended");
+      return context.output.done(Exit::Interrupted);
+    }
+  }
+}
+
+}  // namespace
+
 int force_release(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().change(
+  const std::string& name = parsed.words[0];
+  Answer answer = context.client().change(
       "lock.force_release",
-      json_of({{"name", parsed.words[0]},
+      json_of({{"name", name},
                {"reason", text_of(parsed, "reason")},
                {"by", environment("USER") ? Json(*environment("USER")) : Json()},
                {"now", parsed.has("now") ? Json(true) : Json()}}));
   if (!answer) return context.fail(answer.error());
+  if ((*answer)["outcome"].text() == "ending" && !parsed.has("no-wait")) {
+    if (const auto code = wait_for_end(context, name)) return *code;
+    answer->set("outcome", "released");
+  }
   if (context.json()) return context.output.succeed(*answer);
   const std::string outcome = (*answer)["outcome"].text();
   if (!context.quiet()) {
     context.output.line(fmt::format("{} {}",
-                                    printable(parsed.words[0]),
+                                    printable(name),
                                     outcome == "ending"
                                         ? "is being taken back: its process is ended first"
                                     : outcome == "already_free" ? "was free already"

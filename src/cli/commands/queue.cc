@@ -35,7 +35,7 @@ constexpr std::array<Option, 8> create_options{
      {.name = "max-attempts",
       .takes = Takes::Number,
       .value = "N",
-      .help = "takes before an item is dead; default: 3"},
+      .help = "takes before an item is dead, 0: no limit; default: 3"},
      {.name = "dead-letter",
       .takes = Takes::Text,
       .value = "Q",

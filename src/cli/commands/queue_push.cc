@@ -41,6 +41,15 @@ void set_options(Json& item, const Parsed& parsed) {
   }
 }
 
+// How much it may be, for who pushed more: counted as JSON, with the quotes of a text.
+Failure with_limit(Failure failure) {
+  const bool too_much = failure.code == "OVER_LIMIT" && failure.details["field"].text() == "data";
+  if (too_much || failure.code == "TOO_LONG") {
+    failure.message += "; an item has at most 1 MiB, a text with its quotes";
+  }
+  return failure;
+}
+
 // Lines to batches to the daemon, several under way; the answers are gathered in order.
 class LinePusher {
  public:
@@ -69,7 +78,7 @@ class LinePusher {
         context_.output.note(
             fmt::format("{} had been pushed before that", counted(pushed_, "line")));
       }
-      return context_.fail(*failure_);
+      return context_.fail(with_limit(*failure_));
     }
     if (context_.json()) {
       return context_.output.succeed(json_of({{"queue", parsed_.words[0]}, {"ids", ids_}}));
@@ -146,6 +155,9 @@ int queue_push(Context& context, const Parsed& parsed) {
   const bool from_stdin = parsed.words.size() < 2 || parsed.words[1] == "-";
   if (parsed.has("lines")) {
     if (!from_stdin) return context.misuse("--lines reads stdin: say - instead of the data");
+    if (parsed.has("dedupe")) {
+      return context.misuse("--lines with --dedupe would keep the first line and lose the others");
+    }
     return LinePusher(context, parsed).run();
   }
   if (from_stdin && parsed.words.size() < 2) {
@@ -165,7 +177,7 @@ int queue_push(Context& context, const Parsed& parsed) {
   params.set(item.members()[0].first, item.members()[0].second);
   set_options(params, parsed);
   const Answer answer = context.client().change("queue.push", params);
-  if (!answer) return context.fail(answer.error());
+  if (!answer) return context.fail(with_limit(answer.error()));
   if (context.json()) return context.output.succeed(*answer);
   const bool duplicate = answer->has("duplicate_of");
   for (const Json& id : (*answer)["ids"].items()) {

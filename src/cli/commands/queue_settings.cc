@@ -10,9 +10,11 @@ namespace reeve::cli {
 
 std::string settings_of(const Json& queue) {
   const auto lapse = [&](std::string_view name) { return rough_duration(queue[name].number()); };
-  std::string text = fmt::format("visibility {}, {}",
-                                 lapse("visibility_ms"),
-                                 counted(queue["max_attempts"].number(), "attempt"));
+  const std::int64_t attempts = queue["max_attempts"].number();
+  std::string text =
+      fmt::format("visibility {}, {}",
+                  lapse("visibility_ms"),
+                  attempts == 0 ? "any number of attempts" : counted(attempts, "attempt"));
   if (queue.has("backoff_first_ms")) {
     text += fmt::format(", backoff {}..{}", lapse("backoff_first_ms"), lapse("backoff_max_ms"));
     text += fmt::format(", keeps {} completed for {} and dead ones {}",

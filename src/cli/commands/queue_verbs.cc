@@ -179,11 +179,12 @@ int extend(Context& context, const Parsed& parsed) {
   Json params = claim_params(parsed);
   if (parsed.has("by")) params.set("by_ms", milliseconds_of(parsed, "by"));
   const Answer answer = context.client().change("queue.extend", params);
-  return say(context,
-             answer,
-             fmt::format("{} is yours, until {}",
-                         quoted(parsed, 1),
-                         answer ? context.output.moment((*answer)["visible_at"]) : ""));
+  const auto until = answer ? parse_moment((*answer)["visible_at"].text()) : std::nullopt;
+  const std::string how_long =
+      context.output.look.iso || !until
+          ? fmt::format("until {}", answer ? (*answer)["visible_at"].text() : "")
+          : fmt::format("for {}", rough_duration(std::max<std::int64_t>(0, *until - wall_now())));
+  return say(context, answer, fmt::format("{} is yours {}", quoted(parsed, 1), how_long));
 }
 
 int release(Context& context, const Parsed& parsed) {

@@ -17,9 +17,13 @@ struct Snapshot {
   Json::Array semaphores;
   Json::Array queues;
   Json::Array pipelines;  // those that are not over
+  bool is_whole = false;  // nothing was left out of these lists
+  bool has_more_locks = false;
+  bool has_more_semaphores = false;
 };
 
-std::expected<Snapshot, Failure> take_snapshot(Client& client);
+// Of long lists the beginning, or all of them: for who looks once.
+std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole = false);
 
 // The fields of an event's data in a row: `queue=mail item=item-4f7kq2`.
 std::string data_line(const Json& data);

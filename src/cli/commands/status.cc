@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
-#include "cli/commands/pipeline_verbs.h"
+#include "cli/commands/parts.h"
 #include "cli/commands/snapshot.h"
+#include "cli/commands/status_parts.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -14,8 +15,6 @@
 namespace reeve::cli {
 
 namespace {
-
-using enum Table::Align;
 
 // Of more than that a screen says nothing anyway; `reeve pipeline list` has them all.
 constexpr std::int64_t most_runs = 200;
@@ -39,120 +38,59 @@ void heading(std::string& text, const Output& output, std::string_view words) {
   text += '\n';
 }
 
-std::string locks_table(const Output& output, const Snapshot& seen, std::size_t width) {
-  Table table({{"LOCK", Left, true},
-               {"STATE"},
-               {"HOLDER", Left, true},
-               {"SINCE"},
-               {"WAITING", Left, true}});
-  for (const Json& lock : seen.locks) {
-    const std::string state = lock["state"].text();
-    if (state == "free" && lock["waiting"].number() == 0) continue;
-    std::string line;
-    for (const Json& waiter : lock["waiters"].items()) {
-      if (!line.empty()) line += ", ";
-      line += printable(waiter["holder"].text());
-    }
-    table.add({printable(lock["name"].text()),
-               {state, state == "held" ? Style::Good : Style::Bad},
-               printable(lock.has("label")
-                             ? fmt::format("{} ({})", lock["holder"].text(), lock["label"].text())
-                             : lock["holder"].text()),
-               output.moment(lock["acquired_at"]),
-               line.empty() ? "-" : fmt::format("{}: {}", lock["waiting"].text(), line)});
-  }
-  return table.empty() ? "" : table.write(width, output);
-}
-
-std::string sems_table(const Output& output, const Snapshot& seen, std::size_t width) {
-  Table table({{"SEMAPHORE", Left, true}, {"USE"}, {"", Right}, {"WAITING", Right}});
-  for (const Json& sem : seen.semaphores) {
-    const double capacity =
-        static_cast<double>(std::max<std::int64_t>(1, sem["capacity"].number()));
-    table.add({printable(sem["name"].text()),
-               usage_bar(static_cast<double>(sem["in_use"].number()) / capacity, 20),
-               fmt::format("{} of {}", sem["in_use"].text(), sem["capacity"].text()),
-               sem["waiting"].text()});
-  }
-  return table.empty() ? "" : table.write(width, output);
-}
-
-std::string queues_table(const Output& output, const Snapshot& seen, std::size_t width) {
-  Table table({{"QUEUE", Left, true},
-               {"PENDING", Right},
-               {"DELAYED", Right},
-               {"RUNNING", Right},
-               {"DEAD", Right},
-               {"OLDEST", Right},
-               {"STATE"}});
-  for (const Json& queue : seen.queues) {
-    const bool dead = queue["dead"].number() > 0;
-    table.add({printable(queue["name"].text()),
-               with_commas(queue["pending"].number()),
-               with_commas(queue["delayed"].number()),
-               with_commas(queue["processing"].number()),
-               {with_commas(queue["dead"].number()), dead ? Style::Bad : Style::Plain},
-               queue.has("oldest_pending_age_ms")
-                   ? rough_duration(queue["oldest_pending_age_ms"].number())
-                   : "-",
-               {queue["paused"].truth() ? "paused" : "", Style::Warn}});
-  }
-  return table.empty() ? "" : table.write(width, output);
-}
-
-std::string workers_table(const Output& output, const Snapshot& seen, std::size_t width) {
-  Table table({{"WORKER", Left, true},
-               {"STATE"},
-               {"ACTIVE", Right},
-               {"QUEUE", Left, true},
-               {"PENDING", Right},
-               {"DEAD", Right}});
-  for (const Json& worker : seen.status["workers"].items()) {
-    const std::string state = worker["state"].text();
-    if (state == "stopped") continue;
-    const bool dead = worker["dead"].number() > 0;
-    table.add({printable(worker["name"].text()),
-               {state, state == "started" ? Style::Good : Style::Warn},
-               fmt::format("{} of {}", worker["active"].text(), worker["concurrency"].text()),
-               printable(worker["queue"].text()),
-               with_commas(worker["pending"].number()),
-               {with_commas(worker["dead"].number()), dead ? Style::Bad : Style::Plain}});
-  }
-  return table.empty() ? "" : table.write(width, output);
-}
-
-std::string crons_table(const Output& output, const Snapshot& seen, std::size_t width) {
-  Table table({{"CRON", Left, true}, {"SCHEDULE"}, {"NEXT"}, {"LAST"}, {"RUNS"}});
-  for (const Json& cron : seen.status["crons"].items()) {
-    const auto& running = cron["running"].items();
-    if (cron["state"].text() != "enabled" && running.empty()) continue;
-    table.add({printable(cron["name"].text()),
-               cron["schedule"].text(),
-               output.moment(cron["next"]),
-               output.moment(cron["last"]),
-               running.empty() ? "-" : running.front().text()});
-  }
-  return table.empty() ? "" : table.write(width, output);
-}
-
-std::string screen(const Output& output, const Snapshot& seen, std::size_t width) {
+// Of what needs somebody so many lines; 0: all of it.
+std::string needs_text(const Context& context,
+                       const Snapshot& seen,
+                       std::size_t width,
+                       std::size_t room) {
+  const Output& output = context.output;
   std::string text;
+  std::int64_t more = seen.status["attention_more"].number();
   const std::vector<std::string> needs = needs_you(seen);
   if (!needs.empty()) heading(text, output, "Needs you");
-  for (const std::string& line : needs) {
+  bool full = false;
+  for (const std::string& need : needs) {
     // Whole, for what to do about it stands at the end of it.
-    text += fmt::format(
+    const std::string line = context.here(need);
+    const std::string told = fmt::format(
         "{} {}\n", output.styled(Style::Bad, "!"), width > 4 ? wrapped(line, width - 2, 2) : line);
+    // With a line for how many there are besides.
+    full = full || (room > 0 && lines_of(text) + lines_of(told) + 1 > room);
+    if (full) {
+      ++more;
+    } else {
+      text += told;
+    }
   }
-  for (const std::string& table : {pipeline_verbs::table(output, seen.pipelines, width),
-                                   workers_table(output, seen, width),
-                                   crons_table(output, seen, width),
-                                   locks_table(output, seen, width),
-                                   sems_table(output, seen, width),
-                                   queues_table(output, seen, width)}) {
-    if (table.empty()) continue;
-    if (!text.empty()) text += '\n';
-    text += table;
+  if (more > 0) {
+    text += output.styled(
+        Style::Dim,
+        fmt::format("… and {} more; `reeve status --all` shows all", with_commas(more)));
+    text += '\n';
+  }
+  return text;
+}
+
+// In so many lines, what needs somebody first; 0: as many as it takes.
+std::string screen(const Context& context,
+                   const Snapshot& seen,
+                   std::size_t width,
+                   std::size_t room) {
+  const Output& output = context.output;
+  const auto joined = [](std::string needs, const std::string& parts) {
+    if (!needs.empty() && !parts.empty()) needs += '\n';
+    return needs + parts;
+  };
+  const std::vector<Part> parts = status_parts(output, seen, width);
+  std::string text = joined(needs_text(context, seen, width, 0), write_parts(parts, 0, output));
+  if (room > 0 && lines_of(text) > room) {
+    // Half of it at most, but what the others leave.
+    const std::size_t others = lines_of(write_parts(parts, 1, output)) + 1;
+    const std::string needs =
+        needs_text(context, seen, width, std::max(room / 2, room - std::min(room, others)));
+    const std::size_t used = lines_of(needs);
+    text = joined(
+        needs, write_parts(parts, std::max<std::size_t>(1, room - std::min(room, used)), output));
   }
   if (text.empty()) {
     text = fmt::format("nothing is going on in {}\n", printable(seen.project));
@@ -160,12 +98,18 @@ std::string screen(const Output& output, const Snapshot& seen, std::size_t width
   return text;
 }
 
-// Of a screen that is higher than the terminal, what is on top: the rest would push it away.
+// Lines for a screen above the prompt; 0: no terminal, as many as it takes.
+std::size_t room_on_terminal() {
+  const std::size_t height = Output::out_height();
+  return height < 3 ? 0 : height - 1;
+}
+
+// Of a screen that is higher than the terminal all the same, what is on top.
 std::string first_lines(const std::string& text, std::size_t rows) {
-  if (rows < 3 || static_cast<std::size_t>(std::ranges::count(text, '\n')) < rows) return text;
+  if (rows < 3 || lines_of(text) < rows) return text;
   std::size_t end = 0;
   for (std::size_t row = 0; row + 2 < rows; ++row) end = text.find('\n', end) + 1;
-  return text.substr(0, end) + "… `reeve status` shows all\n";
+  return text.substr(0, end) + "… `reeve status --all` shows all\n";
 }
 
 // With the mistakes in the project's runbooks: until they are mended nothing new is started, and
@@ -207,10 +151,10 @@ int watch(Context& context) {
     } else if (context.json()) {
       context.output.line(seen->status.write());
     } else if (Output::out_is_terminal()) {
-      const std::string text = screen(context.output, *seen, Output::out_width());
+      const std::string text = screen(context, *seen, Output::out_width(), room_on_terminal());
       context.output.out("\x1b[H\x1b[2J" + first_lines(text, Output::out_height()));
     } else {
-      context.output.out(screen(context.output, *seen, 0) + "\n");
+      context.output.out(screen(context, *seen, 0, 0) + "\n");
     }
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);
     const std::int64_t until = steady_now() + 1000;
@@ -235,66 +179,58 @@ std::string usage_bar(double part, std::size_t width) {
   return cells;
 }
 
-std::expected<Snapshot, Failure> take_snapshot(Client& client) {
+std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole) {
   using Kind = Client::Kind;
-  const auto status = client.begin("status.get", Json::object(), Kind::Question);
-  const auto locks = client.begin("lock.list", Json::object(), Kind::Question);
-  const auto semaphores = client.begin("sem.list", Json::object(), Kind::Question);
-  const auto queues = client.begin("queue.stats", Json::object(), Kind::Question);
   Json active = Json::object();
-  active.set("states", Json(Json::Array{Json("active")})).set("limit", most_runs);
-  const auto pipelines = client.begin("pipeline.list", std::move(active), Kind::Question);
+  active.set("states", Json(Json::Array{Json("active")}));
   Snapshot seen;
-  const Answer told = client.wait(status);
-  const Answer of_locks = client.wait(locks);
-  const Answer of_semaphores = client.wait(semaphores);
-  const Answer of_queues = client.wait(queues);
-  const Answer of_pipelines = client.wait(pipelines);
-  for (const Answer* answer : {&told, &of_locks, &of_semaphores, &of_queues, &of_pipelines}) {
-    if (!*answer) return std::unexpected(answer->error());
+  seen.is_whole = whole;
+  std::array<Answer, 5> answers;
+  if (whole) {
+    answers = {client.ask("status.get"),
+               list_all(client, "lock.list", "locks", Json::object()),
+               list_all(client, "sem.list", "semaphores", Json::object()),
+               list_all(client, "queue.stats", "queues", Json::object()),
+               list_all(client, "pipeline.list", "pipelines", std::move(active))};
+  } else {
+    active.set("limit", most_runs);
+    const std::array<Client::Ticket, 5> asked{
+        client.begin("status.get", Json::object(), Kind::Question),
+        client.begin("lock.list", Json::object(), Kind::Question),
+        client.begin("sem.list", Json::object(), Kind::Question),
+        client.begin("queue.stats", Json::object(), Kind::Question),
+        client.begin("pipeline.list", std::move(active), Kind::Question)};
+    for (std::size_t i = 0; i < asked.size(); ++i) answers.at(i) = client.wait(asked.at(i));
   }
-  seen.status = *told;
+  for (const Answer& answer : answers) {
+    if (!answer) return std::unexpected(answer.error());
+  }
+  seen.status = *answers[0];
   seen.project = seen.status.has("project") ? seen.status["project"].text() : "default";
-  seen.locks = (*of_locks)["locks"].items();
-  seen.semaphores = (*of_semaphores)["semaphores"].items();
-  seen.queues = (*of_queues)["queues"].items();
-  seen.pipelines = (*of_pipelines)["pipelines"].items();
+  seen.locks = (*answers[1])["locks"].items();
+  seen.semaphores = (*answers[2])["semaphores"].items();
+  seen.has_more_locks = answers[1]->has("next");
+  seen.has_more_semaphores = answers[2]->has("next");
+  seen.queues = (*answers[3])["queues"].items();
+  seen.pipelines = (*answers[4])["pipelines"].items();
   // For programs: which of the runs that are counted there wait, and on what.
-  seen.status.set("runs", (*of_pipelines)["pipelines"]);
+  seen.status.set("runs", (*answers[4])["pipelines"]);
   return seen;
 }
 
 int status_command(Context& context, const Parsed& parsed) {
   if (parsed.has("watch")) return watch(context);
-  auto seen = take_snapshot(context.client());
+  auto seen = take_snapshot(context.client(), true);
   if (!seen) return context.fail(seen.error());
   seen->status = with_mistakes(context, seen->status);
   if (context.json()) return context.output.succeed(seen->status);
-  context.output.out(screen(context.output, *seen, Output::out_width()));
+  const std::size_t room = parsed.has("all") ? 0 : room_on_terminal();
+  const std::string text = screen(context, *seen, Output::out_width(), room);
+  context.output.out(room == 0 ? text : first_lines(text, room + 1));
   return context.output.done();
 }
 
 int overview(Context& context) {
-  Output& output = context.output;
-  // Looking should not start anything.
-  auto seen = take_snapshot(context.client_without_start());
-  if (context.json()) return seen ? output.succeed(seen->status) : context.fail(seen.error());
-  if (seen) {
-    seen->status = with_mistakes(context, seen->status);
-    output.line(fmt::format("{} {}",
-                            output.styled(Style::Bold, "reeve"),
-                            output.styled(Style::Dim, "in " + printable(seen->project))));
-    output.out("\n" + screen(output, *seen, Output::out_width()));
-  } else if (seen.error().code == "UNAVAILABLE") {
-    output.line(fmt::format("{} {}, a durable local coordinator",
-                            output.styled(Style::Bold, "reeve"),
-                            context.version()));
-    output.line("No daemon is running; the first command starts one.");
-  } else {
-    return context.fail(seen.error());
-  }
-  output.line("");
-  output.line(output.styled(Style::Bold, "Often used"));
   constexpr std::array<Example, 8> often{{
       {"reeve init; reeve run hello world --follow", "describe work once, and run it"},
       {"reeve why pipe-4f7kq2", "why a run does not move"},
@@ -305,7 +241,38 @@ int overview(Context& context) {
       {"reeve why deploy", "who holds it, who waits"},
       {"reeve top", "watch it live"},
   }};
-  for (const Example& example : often) {
+  constexpr std::size_t few_examples = 3;
+  constexpr std::size_t lines_besides = 6;
+  std::span<const Example> examples = often;
+  Output& output = context.output;
+  // Looking should not start anything.
+  auto seen = take_snapshot(context.client_without_start(), true);
+  if (context.json()) return seen ? output.succeed(seen->status) : context.fail(seen.error());
+  if (seen) {
+    seen->status = with_mistakes(context, seen->status);
+    output.line(fmt::format("{} {}",
+                            output.styled(Style::Bold, "reeve"),
+                            output.styled(Style::Dim, "in " + printable(seen->project))));
+    const std::size_t room = room_on_terminal();
+    std::string text = screen(context, *seen, Output::out_width(), 0);
+    // The title, and below what is used often.
+    if (room > 0 && lines_of(text) + often.size() + lines_besides > room) {
+      examples = examples.first(few_examples);
+      const std::size_t rest = room - std::min(room - 1, few_examples + lines_besides);
+      text = first_lines(screen(context, *seen, Output::out_width(), rest), rest + 1);
+    }
+    output.out("\n" + text);
+  } else if (seen.error().code == "UNAVAILABLE") {
+    output.line(fmt::format("{} {}, a durable local coordinator",
+                            output.styled(Style::Bold, "reeve"),
+                            context.version()));
+    output.line("No daemon is running; the first command starts one.");
+  } else {
+    return context.fail(seen.error());
+  }
+  output.line("");
+  output.line(output.styled(Style::Bold, "Often used"));
+  for (const Example& example : examples) {
     output.line(fmt::format("  {:<45}{}", example.line, output.styled(Style::Dim, example.says)));
   }
   output.line(output.styled(Style::Dim, "\nreeve --help lists everything"));

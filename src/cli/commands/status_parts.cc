@@ -1,0 +1,188 @@
+#include "cli/commands/status_parts.h"
+
+#include "cli/commands/pipeline_verbs.h"
+#include "cli/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace reeve::cli {
+
+namespace {
+
+using enum Table::Align;
+
+std::string locks_table(const Output& output, const Json::Array& locks, std::size_t width) {
+  Table table({{"LOCK", Left, true},
+               {"STATE"},
+               {"HOLDER", Left, true},
+               {"SINCE"},
+               {"WAITING", Left, true}});
+  for (const Json& lock : locks) {
+    const std::string state = lock["state"].text();
+    std::string line;
+    for (const Json& waiter : lock["waiters"].items()) {
+      if (!line.empty()) line += ", ";
+      line += printable(waiter["holder"].text());
+    }
+    table.add({printable(lock["name"].text()),
+               {state, state == "held" ? Style::Good : Style::Bad},
+               printable(lock.has("label")
+                             ? fmt::format("{} ({})", lock["holder"].text(), lock["label"].text())
+                             : lock["holder"].text()),
+               output.moment(lock["acquired_at"]),
+               line.empty() ? "-" : fmt::format("{}: {}", lock["waiting"].text(), line)});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string sems_table(const Output& output, const Json::Array& sems, std::size_t width) {
+  Table table({{"SEMAPHORE", Left, true}, {"USE"}, {"", Right}, {"WAITING", Right}});
+  for (const Json& sem : sems) {
+    const double capacity =
+        static_cast<double>(std::max<std::int64_t>(1, sem["capacity"].number()));
+    table.add({printable(sem["name"].text()),
+               usage_bar(static_cast<double>(sem["in_use"].number()) / capacity, 20),
+               fmt::format("{} of {}", sem["in_use"].text(), sem["capacity"].text()),
+               sem["waiting"].text()});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string queues_table(const Output& output, const Json::Array& queues, std::size_t width) {
+  Table table({{"QUEUE", Left, true},
+               {"PENDING", Right},
+               {"DELAYED", Right},
+               {"RUNNING", Right},
+               {"DEAD", Right},
+               {"OLDEST", Right},
+               {"STATE"}});
+  for (const Json& queue : queues) {
+    const bool dead = queue["dead"].number() > 0;
+    table.add({printable(queue["name"].text()),
+               with_commas(queue["pending"].number()),
+               with_commas(queue["delayed"].number()),
+               with_commas(queue["processing"].number()),
+               {with_commas(queue["dead"].number()), dead ? Style::Bad : Style::Plain},
+               queue.has("oldest_pending_age_ms")
+                   ? rough_duration(queue["oldest_pending_age_ms"].number())
+                   : "-",
+               {queue["paused"].truth() ? "paused" : "", Style::Warn}});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string workers_table(const Output& output, const Json::Array& workers, std::size_t width) {
+  Table table({{"WORKER", Left, true},
+               {"STATE"},
+               {"ACTIVE", Right},
+               {"QUEUE", Left, true},
+               {"PENDING", Right},
+               {"DEAD", Right}});
+  for (const Json& worker : workers) {
+    const std::string state = worker["state"].text();
+    const bool dead = worker["dead"].number() > 0;
+    table.add({printable(worker["name"].text()),
+               {state, state == "started" ? Style::Good : Style::Warn},
+               fmt::format("{} of {}", worker["active"].text(), worker["concurrency"].text()),
+               printable(worker["queue"].text()),
+               with_commas(worker["pending"].number()),
+               {with_commas(worker["dead"].number()), dead ? Style::Bad : Style::Plain}});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+std::string crons_table(const Output& output, const Json::Array& crons, std::size_t width) {
+  Table table({{"CRON", Left, true}, {"SCHEDULE"}, {"NEXT"}, {"LAST"}, {"RUNS"}});
+  for (const Json& cron : crons) {
+    const auto& running = cron["running"].items();
+    table.add({printable(cron["name"].text()),
+               cron["schedule"].text(),
+               output.moment(cron["next"]),
+               output.moment(cron["last"]),
+               running.empty() ? "-" : running.front().text()});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+Rank rank_of_run(const Json& run) {
+  return run["state"].text() == "running" ? Rank::Moves : Rank::NeedsSomebody;
+}
+
+Rank rank_of_worker(const Json& worker) {
+  const std::string state = worker["state"].text();
+  if (state == "stopped") return Rank::Hidden;
+  if (state != "started" || worker["dead"].number() > 0) return Rank::NeedsSomebody;
+  return worker["active"].number() > 0 ? Rank::Moves : Rank::Idle;
+}
+
+Rank rank_of_cron(const Json& cron) {
+  if (!cron["running"].items().empty()) return Rank::Moves;
+  return cron["state"].text() == "enabled" ? Rank::Idle : Rank::Hidden;
+}
+
+Rank rank_of_lock(const Json& lock) {
+  const std::string state = lock["state"].text();
+  if (lock["waiting"].number() > 0) return Rank::NeedsSomebody;
+  if (state == "free") return Rank::Hidden;
+  return state == "held" ? Rank::Moves : Rank::NeedsSomebody;
+}
+
+Rank rank_of_sem(const Json& sem) {
+  const bool full = sem["in_use"].number() >= sem["capacity"].number();
+  if (full || sem["waiting"].number() > 0) return Rank::NeedsSomebody;
+  return sem["in_use"].number() > 0 ? Rank::Moves : Rank::Idle;
+}
+
+Rank rank_of_queue(const Json& queue) {
+  if (queue["dead"].number() > 0 || queue["paused"].truth()) return Rank::NeedsSomebody;
+  return queue["processing"].number() > 0 ? Rank::Moves : Rank::Idle;
+}
+
+}  // namespace
+
+std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::size_t width) {
+  const auto in = [&](auto table) {
+    return [&output, width, table](const Json::Array& rows) { return table(output, rows, width); };
+  };
+  const auto unlisted = [&](std::string_view field) { return seen.status[field].number(); };
+  std::vector<Part> parts{
+      {.noun = "run",
+       .command = "reeve pipeline list --active",
+       .table = in(&pipeline_verbs::table)},
+      {.noun = "worker",
+       .command = "reeve worker list",
+       .table = in(&workers_table),
+       .unlisted = unlisted("workers_more")},
+      {.noun = "cron",
+       .command = "reeve cron list",
+       .table = in(&crons_table),
+       .unlisted = unlisted("crons_more")},
+      {.noun = "lock", .command = "reeve lock list", .table = in(&locks_table)},
+      {.noun = "semaphore", .command = "reeve sem list", .table = in(&sems_table)},
+      {.noun = "queue",
+       .command = "reeve queue stats",
+       .table = in(&queues_table),
+       .unlisted = seen.is_whole ? 0 : unlisted("queues_more")}};
+  if (seen.has_more_semaphores) {
+    parts[4].unlisted = seen.status["semaphores"]["count"].number() - std::ssize(seen.semaphores);
+  }
+  parts[0].take(seen.pipelines, rank_of_run);
+  parts[1].take(seen.status["workers"].items(), rank_of_worker);
+  parts[2].take(seen.status["crons"].items(), rank_of_cron);
+  parts[3].take(seen.locks, rank_of_lock);
+  if (seen.has_more_locks) {
+    const Json& counts = seen.status["locks"];
+    parts[3].unlisted =
+        counts["held"].number() + counts["stale"].number() - std::ssize(parts[3].rows);
+  }
+  parts[4].take(seen.semaphores, rank_of_sem);
+  parts[5].take(seen.queues, rank_of_queue);
+  for (Part& part : parts) part.unlisted = std::max<std::int64_t>(0, part.unlisted);
+  return parts;
+}
+
+}  // namespace reeve::cli
