@@ -316,6 +316,7 @@ class Agents(Project):
         id = self.begin("go")
         self.until(lambda: self.lines("out") == ["began"])
         agent = self.data("show", id)["agents"][0]["id"]
+        self.until(lambda: self.data("agent", "show", agent)["state"] != "pending")
         for text in ("", "\n", "\x1b\x07"):
             self.assertIn("nothing that can be typed", self.err("agent", "send", agent, text, code=2))
         self.reeve("agent", "send", agent, "hello")

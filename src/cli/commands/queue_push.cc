@@ -41,12 +41,9 @@ void set_options(Json& item, const Parsed& parsed) {
   }
 }
 
-// How much it may be, for who pushed more: counted as JSON, with the quotes of a text.
+// What is too long for a line is much too long for an item.
 Failure with_limit(Failure failure) {
-  const bool too_much = failure.code == "OVER_LIMIT" && failure.details["field"].text() == "data";
-  if (too_much || failure.code == "TOO_LONG") {
-    failure.message += "; an item has at most 1 MiB, a text with its quotes";
-  }
+  if (failure.code == "TOO_LONG") failure.message += "; an item has at most 1 MiB";
   return failure;
 }
 
