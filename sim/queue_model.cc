@@ -27,6 +27,12 @@ bool QueueModel::may_be_lost(const Item& item, Time now) const {
          (item.process && sessions_.may_be_gone(*item.process));
 }
 
+bool QueueModel::may_have_died(const Item& item) const {
+  const auto config = configs_.find(item.queue);
+  return item.place == Place::Pending && config != configs_.end() &&
+         config->second.max_attempts != 0 && item.attempts >= config->second.max_attempts;
+}
+
 void QueueModel::pushed(Stamp stamp, const queue::Push& push, const queue::Pushed& reply) {
   if (reply.ids.size() != push.items.size()) {
     return report_.violated("a push was not answered item by item");
@@ -127,6 +133,7 @@ void QueueModel::check_order(const queue::Taken& reply) {
   for (const queue::TakenItem& taken : reply.items) {
     for (const auto& [id, other] : items_) {
       if (other.place != Place::Pending || !other.certain || other.ready > settled_) continue;
+      if (may_have_died(other)) continue;
       if (other.queue != taken.queue.name) continue;
       const bool better = other.priority > taken.priority ||
                           (other.priority == taken.priority && id < taken.id.value);
@@ -312,7 +319,7 @@ void QueueModel::compare(const State& state, Time now) {
   // What has ended is kept for a while only.
   const auto may_be_forgotten = [&](const Item& item) {
     return item.place == Place::Completed || item.place == Place::Dead ||
-           item.place == Place::Dropped ||
+           item.place == Place::Dropped || may_have_died(item) ||
            (item.place == Place::Processing && may_be_lost(item, now));
   };
   std::erase_if(items_, [&](const auto& known) {
@@ -335,7 +342,7 @@ void QueueModel::compare(const State& state, Time now) {
     };
     switch (item.place) {
       case Place::Pending:
-        if (item.certain) must_be(Pending);
+        if (item.certain && !may_have_died(item)) must_be(Pending);
         break;
       case Place::Processing:
         if (!may_be_lost(item, now)) must_be(Processing);

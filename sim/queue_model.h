@@ -66,6 +66,9 @@ class QueueModel {
     return std::max(item.last_sign, sessions_.leases_from()) + item.visibility;
   }
   bool may_be_lost(const Item& item, Time now) const;
+  // Its attempts are used up though it waits: the maximum was lowered meanwhile. The next take
+  // finds it so, and then it is dead.
+  bool may_have_died(const Item& item) const;
   void pushed(Stamp stamp, const queue::Push& push, const queue::Pushed& reply);
   void taken(Stamp stamp, const Take& take, const queue::Taken& reply);
   void take_one(Stamp stamp, const Take& take, const queue::TakenItem& taken);
