@@ -42,6 +42,9 @@ inline constexpr std::size_t list_data_bytes = std::size_t{64} << 10U;
 // A list that has grown to so many bytes is continued on the next page.
 inline constexpr std::size_t list_bytes = std::size_t{2} << 20U;
 
+// Priorities of a queue, the most urgent ones first, among which its oldest item is looked for.
+inline constexpr std::size_t priorities_searched = 100;
+
 // Items among which the beginning of an id is looked for.
 inline constexpr std::size_t prefix_search = 100'000;
 
