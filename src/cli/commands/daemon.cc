@@ -1,3 +1,4 @@
+#include "cli/cli.h"
 #include "cli/commands/groups.h"
 #include "cli/context.h"
 #include "cli/signals.h"
@@ -157,6 +158,23 @@ int status(Context& context, const Parsed&) {
   return tell_status(context, *home);
 }
 
+// The daemon itself, with its own options as they were given.
+int run(Context& context, const Parsed& parsed) {
+  if (const auto home = context.home(); !home) return context.fail(home.error());
+  std::vector<std::string> words;
+  for (const std::string_view option :
+       {"home", "beanstalk", "project", "beanstalk-job-bytes", "ready-fd"}) {
+    for (const std::string_view value : parsed.texts(option)) {
+      words.push_back(fmt::format("--{}", option));
+      words.emplace_back(value);
+    }
+  }
+  for (const std::string_view option : {"foreground-log", "beanstalk-public", "json"}) {
+    if (parsed.has(option)) words.push_back(fmt::format("--{}", option));
+  }
+  return context.parts->daemon_run(std::vector<std::string_view>(words.begin(), words.end()));
+}
+
 // The end of the log, and with -f what is added, also to the next file when it is turned over.
 int logs(Context& context, const Parsed& parsed) {
   const auto home = context.home();
@@ -282,7 +300,7 @@ constexpr std::array<Command, 6> commands{{
      .summary = "be the daemon, in the foreground",
      .options = run_options,
      .examples = run_examples,
-     .run = nullptr},
+     .run = run},
     {.name = "daemon logs",
      .summary = "show its log",
      .options = logs_options,
