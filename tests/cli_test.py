@@ -1,5 +1,6 @@
 """The program as people and scripts meet it: words, texts, JSON, exit codes."""
 
+import fcntl
 import json
 import os
 import re
@@ -723,6 +724,18 @@ class Daemon(Home):
         self.assertEqual(refused["code"], "FAILED")
         self.assertIn("a daemon already runs", refused["message"])
         self.assertRegex(self.out("daemon", "run", "--version"), r"^reeve \d")
+
+    def test_stop_waits_for_a_daemon_that_does_not_listen_yet_or_no_longer(self):
+        os.mkdir(self.home, 0o700)
+        with open(os.path.join(self.home, "daemon.lock"), "w", encoding="utf-8") as file:
+            json.dump({"pid": os.getpid()}, file)
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_EX)
+            stop = self.start("daemon", "stop")
+            time.sleep(0.5)
+            self.assertIsNone(stop.poll())
+        self.assertEqual(stop.communicate(timeout=20), ("no daemon was running\n", ""))
+        os.unlink(os.path.join(self.home, "daemon.lock"))
 
     def test_stop_does_not_wait_for_whoever_buries_the_dead(self):
         daemon = self.start("daemon", "run", "--home", self.home)
