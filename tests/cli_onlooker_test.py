@@ -98,6 +98,19 @@ class Followers(Home):
             terminal.type("\x03")
             terminal.end()
 
+    def test_top_says_when_what_it_shows_is_old(self):
+        self.reeve("lock", "acquire", "main", "--holder", "ana")
+        terminal = Terminal(self, "top")
+        self.assertTrue(terminal.until(lambda seen: "ana" in seen))
+        self.assertNotIn("no daemon runs", terminal.seen)
+        self.reeve("daemon", "stop")
+        self.assertTrue(terminal.until(lambda seen: "no daemon runs" in seen))
+        self.reeve("lock", "acquire", "other", "--holder", "bo")
+        self.assertTrue(terminal.until(lambda seen: "bo" in seen.rsplit("reeve top", 1)[-1]))
+        self.assertNotIn("no daemon runs", terminal.seen.rsplit("reeve top", 1)[-1])
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+
     def test_events_since_a_time_are_all_that_came_since(self):
         self.reeve("queue", "push", "q", "-", "--lines", text="".join(f"{n}\n" for n in range(2500)))
         self.reeve("emit", "ci:green")
