@@ -488,10 +488,10 @@ class Ours(unittest.TestCase):
         self.assertEqual(run(link, "-p", "0")[0], 2)
         home = os.path.join(self.server.home, "other")
         status, _, said = run(reeve, "daemon", "run", "--home", home, "--beanstalk", "0.0.0.0:0")
-        self.assertEqual(status, 1)
+        self.assertEqual(status, 2)
         self.assertIn("--beanstalk-public", said)
         status, _, said = run(reeve, "daemon", "run", "--home", home, "--project", "nosuch")
-        self.assertEqual(status, 1)
+        self.assertEqual(status, 3)
         self.assertIn("no such project", said)
 
     def test_a_kill_loses_nothing(self):

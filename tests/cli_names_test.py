@@ -139,6 +139,7 @@ class Edges(Home):
     def test_no_color_is_the_last_word(self):
         self.reeve("lock", "acquire", "a")
         self.assertNotIn("\x1b", self.out("lock", "list", "--color", "always", env={"NO_COLOR": "1"}))
+        self.assertNotIn("\x1b", self.out("lock", "list", "--color", "always", env={"TERM": "dumb"}))
         self.assertIn("\x1b", self.out("lock", "list", "--color", "always"))
 
     def test_a_closed_stdout_is_told(self):

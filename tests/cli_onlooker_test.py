@@ -1,5 +1,6 @@
 """Who looks on, who names a process, and where the daemon is found."""
 
+import json
 import os
 import signal
 import subprocess
@@ -96,6 +97,28 @@ class Followers(Home):
             self.assertTrue(terminal.until(lambda seen: "bo" + words[0] in seen), words)
             terminal.type("\x03")
             terminal.end()
+
+    def test_top_says_when_what_it_shows_is_old(self):
+        self.reeve("lock", "acquire", "main", "--holder", "ana")
+        terminal = Terminal(self, "top")
+        self.assertTrue(terminal.until(lambda seen: "ana" in seen))
+        self.assertNotIn("no daemon runs", terminal.seen)
+        self.reeve("daemon", "stop")
+        self.assertTrue(terminal.until(lambda seen: "no daemon runs" in seen))
+        self.reeve("lock", "acquire", "other", "--holder", "bo")
+        self.assertTrue(terminal.until(lambda seen: "bo" in seen.rsplit("reeve top", 1)[-1]))
+        self.assertNotIn("no daemon runs", terminal.seen.rsplit("reeve top", 1)[-1])
+        terminal.type("q")
+        self.assertEqual(terminal.end(), 0)
+
+    def test_events_since_a_time_are_all_that_came_since(self):
+        self.reeve("queue", "push", "q", "-", "--lines", text="".join(f"{n}\n" for n in range(2500)))
+        self.reeve("emit", "ci:green")
+        told = self.out("events", "--since", "1h", "--json", "--match", "queue:push").split("\n")
+        self.assertEqual(len(told), 2500)
+        self.assertEqual(len({json.loads(line)["data"]["item"] for line in told}), 2500)
+        self.assertEqual(self.out("events", "--since", "1h", "-q").split("\n")[-1], "ci:green")
+        self.assertEqual(len(self.out("events", "--since", "1h", "-n", "7").split("\n")), 7)
 
     def test_events_say_when_memory_does_not_reach_back(self):
         self.reeve("emit", "mine:first")

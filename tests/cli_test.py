@@ -1,5 +1,6 @@
 """The program as people and scripts meet it: words, texts, JSON, exit codes."""
 
+import fcntl
 import json
 import os
 import re
@@ -184,9 +185,17 @@ class Locks(Home):
     def test_the_holder_comes_from_the_environment_for_acquire_alone(self):
         env = {"REEVE_HOLDER": "step-1"}
         self.assertIn("holder step-1", self.out("lock", "acquire", "main", env=env))
-        self.assertIn("wants --holder", self.err("lock", "release", "main", env=env, code=2))
+        self.assertIn("wants --holder H or --token N", self.err("lock", "release", "main", env=env, code=2))
         self.assertIn("wants --holder", self.err("lock", "heartbeat", "main", "--token", "1", env=env, code=2))
         self.reeve("lock", "release", "main", "--holder", "step-1")
+
+    def test_a_token_alone_gives_a_lock_back_and_an_old_one_does_not(self):
+        old = str(self.data("lock", "acquire", "main")["locks"][0]["token"])
+        self.assertEqual(self.out("lock", "release", "main", "--token", old), "main released")
+        self.assertEqual(self.data("lock", "release", "main", "--token", old)["outcome"], "already_free")
+        self.reeve("lock", "acquire", "main", "--holder", "bo")
+        self.assertEqual(self.error("lock", "release", "main", "--token", old, code=5)["code"], "NOT_OWNER")
+        self.assertEqual(self.data("lock", "show", "main")["holder"], "bo")
 
     def test_a_lock_can_be_taken_away(self):
         self.reeve("lock", "acquire", "main", "--holder", "ana")
@@ -506,7 +515,10 @@ class Everyday(Home):
                             (["lock", "acquire", "x", "--holder", "a..b"], "holder is not a name"),
                             (["lock", "acquire", "x", "--wait", "-5s"], '--wait wants a duration such as 30s or 1h30m, not "-5s"'),
                             (["daemon", "run", "--ready-fd", "99"], "--ready-fd 99: no such descriptor"),
-                            (["daemon", "run", "--ready-fd", "1x"], "--ready-fd needs the number"),
+                            (["daemon", "run", "--ready-fd", "1x"], "--ready-fd wants a whole number"),
+                            (["daemon", "run", "--beanstlak", "x"], "did you mean --beanstalk?"),
+                            (["daemon", "run", "now"], 'unexpected argument "now"'),
+                            (["daemon", "run", "--home", ""], "--home wants a folder"),
                             (["daemon", "run", "--beanstalk-job-bytes", "0"], "from 1 to ")):
             self.assertIn(told, self.err(*words, code=2), words)
 
@@ -550,14 +562,14 @@ class Everyday(Home):
         self.assertEqual(terminal.end(), 130)
 
     def test_why_tells_the_chain_and_the_line(self):
-        self.reeve("lock", "acquire", "main", "--holder", "ana", "--pid", str(os.getpid()))
+        self.reeve("lock", "acquire", "main", "--holder", "ana", "--pid", str(os.getpid()), "--label", "a release")
         self.start("lock", "acquire", "main", "--holder", "bo", "--wait")
         self.until(lambda: self.waiting_for("main") == 1)
         why = self.data("why", "main")
         self.assertEqual(why["waiting_on"][0]["holder"], "ana")
         self.assertEqual(why["line"][0]["holder"], "bo")
         text = self.out("why", "main")
-        self.assertIn("held by ana", text)
+        self.assertIn("held by ana (a release)", text)
         self.assertIn(f"process {os.getpid()}", text)
         self.assertIn("1. bo", text)
         self.error("why", "nothing", code=3)
@@ -704,6 +716,26 @@ class Daemon(Home):
         self.addCleanup(daemon.terminate)
         self.until(lambda: os.path.exists(f"{self.base}/.local/state/reeve/reeve.sock"))
         self.assertEqual(os.listdir(self.work), [])
+
+    def test_run_knows_the_options_of_every_command(self):
+        self.assertEqual(self.error("daemon", "run", "--beanstalk", "0.0.0.0:1", code=2)["code"], "USAGE")
+        self.reeve("daemon", "start")
+        refused = self.error("daemon", "run", "-q", "--color", "never", "--time", "iso", code=1)
+        self.assertEqual(refused["code"], "FAILED")
+        self.assertIn("a daemon already runs", refused["message"])
+        self.assertRegex(self.out("daemon", "run", "--version"), r"^reeve \d")
+
+    def test_stop_waits_for_a_daemon_that_does_not_listen_yet_or_no_longer(self):
+        os.mkdir(self.home, 0o700)
+        with open(os.path.join(self.home, "daemon.lock"), "w", encoding="utf-8") as file:
+            json.dump({"pid": os.getpid()}, file)
+            file.flush()
+            fcntl.flock(file, fcntl.LOCK_EX)
+            stop = self.start("daemon", "stop")
+            time.sleep(0.5)
+            self.assertIsNone(stop.poll())
+        self.assertEqual(stop.communicate(timeout=20), ("no daemon was running\n", ""))
+        os.unlink(os.path.join(self.home, "daemon.lock"))
 
     def test_stop_does_not_wait_for_whoever_buries_the_dead(self):
         daemon = self.start("daemon", "run", "--home", self.home)

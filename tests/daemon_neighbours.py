@@ -108,6 +108,29 @@ def slow_ones_do_not_hold_up_the_others():
 
 
 @test
+def what_all_together_have_not_read_is_bounded():
+    with running() as daemon:
+        ana = daemon.client()
+        ana.get("queue.push", queue="q", data="x" * 900_000)
+        for _ in range(400):
+            deaf = daemon.client()
+            deaf.socket.setblocking(False)
+            with contextlib.suppress(BlockingIOError):
+                for _ in range(100):
+                    deaf.socket.send(b'{"id":1,"method":"queue.peek","params":{"queue":"q"}}\n')
+        most = 0
+
+        def are_few():
+            nonlocal most
+            most = max(most, daemon.memory())
+            return ana.get("daemon.status")["connections"] < 350
+
+        eventually(lambda: not are_few())
+        eventually(are_few, 20)
+        assert most < 900 << 20, most
+
+
+@test
 def without_descriptors_it_says_so_and_goes_on():
     with running(limits=128) as daemon:
         ana = daemon.client()

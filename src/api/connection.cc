@@ -26,6 +26,7 @@ void Connection::written(std::size_t bytes) {
     output_.erase(0, written_);
     written_ = 0;
   }
+  count();
 }
 
 void Connection::owe(ProjectNo project, std::string key, const Reply& reply) {

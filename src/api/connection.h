@@ -1,5 +1,6 @@
 #pragma once
 
+#include "api/limits.h"
 #include "base/id.h"
 #include "base/result.h"
 #include "base/time.h"
@@ -108,6 +109,13 @@ class Connection {
 
   // Where it says that it was touched, once until somebody has looked; and a mark of the loop's.
   void tell_output_to(std::vector<Connection*>* list) { list_ = list; }
+  // Where what is undelivered to all connections together is counted; none: no longer.
+  void count_output_in(std::size_t* all) {
+    if (all_) *all_ -= counted_;
+    all_ = all;
+    counted_ = 0;
+    count();
+  }
   void listed(bool is) { listed_ = is; }
   bool is_listed() const { return listed_; }
   std::uint64_t seat = 0;
@@ -117,6 +125,7 @@ class Connection {
   // touched().
   std::string& output_buffer() { return output_; }
   void touched() {
+    count();
     if (!list_ || listed_) return;
     listed_ = true;
     list_->push_back(this);
@@ -132,11 +141,25 @@ class Connection {
     touched();
   }
   std::size_t undelivered() const { return output_.size() - written_; }
+  // It must read before it is told more. While all together are behind with much, that is whoever
+  // is behind with anything.
+  bool is_stuffed() const {
+    if (undelivered() >= limits::undelivered_bytes) return true;
+    return all_ && *all_ >= limits::undelivered_together && undelivered() > 0;
+  }
 
  private:
+  void count() {
+    if (!all_) return;
+    *all_ += undelivered() - counted_;
+    counted_ = undelivered();
+  }
+
   SessionId session_;
   SessionId first_session_;
   std::string output_;
+  std::size_t* all_ = nullptr;
+  std::size_t counted_ = 0;           // of what all_ has
   std::size_t written_ = 0;           // of output_
   std::uint64_t written_before_ = 0;  // bytes that are no longer in output_
   std::deque<Owed> owed_;

@@ -11,6 +11,7 @@ namespace reeve::api {
 void Desk::add(Connection& connection) {
   CHECK(connections_.emplace(connection.session().value, &connection).second);
   connection.tell_output_to(&with_output_);
+  connection.count_output_in(&output_bytes_);
 }
 
 // A connection that resumed an older session has both numbers.
@@ -25,6 +26,7 @@ void Desk::remove(Connection& connection, Stamp now) {
   }
   followers_.erase(&connection);
   std::erase(with_output_, &connection);
+  connection.count_output_in(nullptr);
 }
 
 std::vector<Connection*> Desk::take_with_output() {

@@ -77,6 +77,8 @@ class Desk final : public engine::Listener {
   // Those that have something to write.
   std::vector<Connection*> take_with_output();
   bool has_output() const { return !with_output_.empty(); }
+  // What all connections together have not read yet.
+  std::size_t output_bytes() const { return output_bytes_; }
 
   // ── The connections' side ──
   void submit(Connection& from, Call call, Request request, Stamp now);
@@ -143,6 +145,7 @@ class Desk final : public engine::Listener {
   std::unordered_map<std::uint64_t, Asked> waiters_;
   std::unordered_set<Connection*> followers_;
   std::vector<Connection*> with_output_;
+  std::size_t output_bytes_ = 0;
   // What came up while the engine was delivering, when it may not be asked.
   std::vector<GivenBack> undelivered_;
   std::vector<Asked> to_look_;

@@ -180,7 +180,7 @@ void Rpc::tell_events(Stamp now) {
   const State& state = desk_.engine().state();
   for (Follow& follow : follows_) {
     bool more = true;
-    while (more && undelivered() < limits::undelivered_bytes / 2) {
+    while (more && undelivered() < limits::undelivered_bytes / 2 && !is_stuffed()) {
       const engine::Slice slice =
           events.read(follow.cursor, follow.filter, limits::undelivered_bytes / 4);
       more = slice.more;

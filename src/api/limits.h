@@ -30,8 +30,19 @@ inline constexpr std::size_t open_requests = 4096;
 // nothing for so long is closed.
 inline constexpr std::size_t undelivered_bytes = std::size_t{4} << 20U;
 inline constexpr Duration stalled_reader = 30s;
+// Undelivered to all connections together: from then on whoever is behind with anything has to
+// read before it is told more, and one that has taken nothing for this long is closed.
+inline constexpr std::size_t undelivered_together = std::size_t{256} << 20U;
+inline constexpr Duration stalled_in_a_crowd = 2s;
 
 inline constexpr std::size_t connections = 10'000;
+// Descriptors that are no connections': there are never so many connections that none are left.
+inline constexpr std::size_t other_descriptors = 64;
+// How many may wait to be let in, and how many are let in before others are served.
+inline constexpr int waiting_to_connect = 4096;
+inline constexpr int accepted_a_turn = 64;
+// What is read of a connection before others are served.
+inline constexpr std::size_t read_bytes = std::size_t{64} << 10U;
 
 // Of a list, and of the waiters shown of a line.
 inline constexpr std::size_t list_entries = 1000;
@@ -41,6 +52,9 @@ inline constexpr std::size_t list_data_bytes = std::size_t{64} << 10U;
 
 // A list that has grown to so many bytes is continued on the next page.
 inline constexpr std::size_t list_bytes = std::size_t{2} << 20U;
+
+// Priorities of a queue, the most urgent ones first, among which its oldest item is looked for.
+inline constexpr std::size_t priorities_searched = 100;
 
 // Items among which the beginning of an id is looked for.
 inline constexpr std::size_t prefix_search = 100'000;

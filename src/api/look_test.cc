@@ -150,6 +150,27 @@ TEST_F(Why, OfASlotKeptByAProcessIsWhenThatEnds) {
                   {R"("next":{"what":"when process 77 ends what ana has is free"})"}));
 }
 
+TEST_F(Why, OfAnItemInAPausedQueueIsWhenThatGoesOn) {
+  const std::string pushed = ask("queue.push", R"({"queue":"q","data":1})");
+  const std::string id = pushed.substr(pushed.find("item-"), 11);
+  const std::string about = fmt::format(R"({{"id":"{}"}})", id);
+  EXPECT_TRUE(has(ask("why.get", about), {"nobody asks for it; try `reeve queue take q`"}));
+  ask("queue.push", R"({"queue":"q","data":2,"delay_ms":1000})");
+  ask("queue.pause", R"({"queue":"q","for_ms":60000})");
+  counter.pass(5s);
+  // Neither what else happens in the queue, nor that the pause began now.
+  EXPECT_TRUE(has(ask("why.get", about),
+                  {R"("since":"2019-12-20T00:00:00.000Z","detail":"paused, for another 55s; try)",
+                   R"("next":{"what":"the queue goes on","at":"2019-12-20T00:01:00.000Z"})"}));
+}
+
+TEST_F(Why, OfAPausedQueueWithNothingInItDoesNotMakeUpSinceWhen) {
+  ask("queue.create", R"({"queue":"q"})");
+  ask("queue.pause", R"({"queue":"q"})");
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"q"})"),
+                  {R"({"kind":"queue","name":"q","depth":0,"detail":"paused; try)"}));
+}
+
 // ── What is refused ──
 
 TEST_F(Refusals, OfNothingWithoutAKindNameNone) {

@@ -277,6 +277,16 @@ TEST_F(QueueMethods, StatsAndPause) {
   EXPECT_TRUE(has(ask("queue.peek", R"({"queue":"q"})"), {R"("item":{"id":"item-)"}));
 }
 
+TEST_F(QueueMethods, TheOldestPendingItemIsToldOfAllPrioritiesAndNullWithoutOne) {
+  ask("queue.create", R"({"queue":"q"})");
+  EXPECT_TRUE(has(ask("queue.stats"), {R"("oldest_pending_age_ms":null)"}));
+  push(R"({"queue":"q","data":1,"priority":-2147483648})");
+  counter.pass(250ms);
+  push(R"({"queue":"q","data":2,"priority":2147483647})");
+  push(R"({"queue":"q","data":3})");
+  EXPECT_TRUE(has(ask("queue.stats"), {R"("oldest_pending_age_ms":250)"}));
+}
+
 TEST_F(QueueMethods, LargeDataIsLeftOutOfLists) {
   push(R"({"queue":"q","data":")" + std::string(70'000, 'x') + "\"}");
   EXPECT_TRUE(has(ask("queue.list", R"({"queue":"q"})"), {R"("data_bytes":70002)"}));

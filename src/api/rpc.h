@@ -89,7 +89,6 @@ class Rpc final : public Connection {
   Open close(Call call);
   void tell(Call call, Sequence sequence, const Reply& reply, const State* state, Stamp now);
   void show(Call call, const State& state, Stamp now);
-  bool is_stuffed() const { return undelivered() >= limits::undelivered_bytes; }
   void maybe_over();
   bool cancel(std::string_view id, Stamp now);
   void tell_events(Stamp now);

@@ -6,6 +6,8 @@
 #include "core/lease.h"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 
 namespace reeve::api {
 namespace {
@@ -23,6 +25,22 @@ void show_waiter(Tell& tell, const State& state, WaiterId id, bool weight) {
   const HolderMeta* meta = waiter->request.meta.get();
   if (meta && !meta->label.empty()) json.field("label", meta->label);
   json.end_object();
+}
+
+// When the ready item was made that has waited for the longest. Of one priority that is the first
+// one; so it is looked at the first of each, and what starves behind more urgent ones is seen.
+std::optional<Time> oldest_pending(const State& state, queue::QueueNo no) {
+  const PersistentSet<queue::ReadyKey>& ready = state.queues.ready;
+  std::optional<Time> oldest;
+  auto at = ready.lower_bound({no, 0, {}});
+  for (std::size_t looked_at = 0; looked_at < limits::priorities_searched; ++looked_at) {
+    if (at == ready.end() || at->queue != no) break;
+    const Time made = state.queues.items.find(at->item)->created_at;
+    oldest = oldest ? std::min(*oldest, made) : made;
+    if (at->below_top == std::numeric_limits<std::uint32_t>::max()) break;
+    at = ready.lower_bound({no, at->below_top + 1, {}});
+  }
+  return oldest;
 }
 
 // A lease that is over got no grace: it ended when it ended.
@@ -122,11 +140,11 @@ void show_queue(Tell& tell, const State& state, queue::QueueNo no, const queue::
   json.field("processing", counts.processing).field("completed", counts.completed);
   json.field("dead", counts.dead).field("paused", queue.paused);
   tell.moment("paused_until", queue.paused_until);
-  // The lowest number among the ready ones of the highest priority: for one priority the oldest.
-  const auto ready = state.queues.ready.lower_bound({no, 0, {}});
-  if (ready != state.queues.ready.end() && ready->queue == no) {
-    const queue::Item& item = *state.queues.items.find(ready->item);
-    json.field("oldest_pending_age_ms", (tell.now().now - item.created_at).count());
+  json.key("oldest_pending_age_ms");
+  if (const std::optional<Time> since = oldest_pending(state, no)) {
+    json.number((tell.now().now - *since).count());
+  } else {
+    json.null();
   }
   json.field("takers", queue.takers);
   json.field("visibility_ms", queue.config.visibility_timeout.count());

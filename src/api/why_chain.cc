@@ -116,7 +116,7 @@ void Chain::claim(ItemId id, const queue::Item& item) {
 
 void Chain::fact(std::string_view kind,
                  std::string_view name,
-                 Time since,
+                 std::optional<Time> since,
                  std::string_view detail) {
   entry(kind, name, nullptr, since, detail, {});
 }
@@ -128,7 +128,7 @@ bool Chain::is_first(std::string_view kind, ProjectNo project, const std::string
 bool Chain::entry(std::string_view kind,
                   std::string_view name,
                   const Holder* holder,
-                  Time since,
+                  std::optional<Time> since,
                   std::string_view detail,
                   const Boxed<HolderMeta>& meta) {
   if (++shown_ > limits::chain_entries) return false;

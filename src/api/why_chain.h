@@ -35,8 +35,11 @@ class Chain {
   // What it waits for, or does, and what is behind that. (why_pipeline.cc)
   void pipeline(PipelineId id);
 
-  // Something that nobody holds.
-  void fact(std::string_view kind, std::string_view name, Time since, std::string_view detail);
+  // Something that nobody holds. `since` is when the waiting for it began, if anything waits.
+  void fact(std::string_view kind,
+            std::string_view name,
+            std::optional<Time> since,
+            std::string_view detail);
 
  private:
   void kept(const LockName& name);
@@ -44,7 +47,7 @@ class Chain {
   bool entry(std::string_view kind,
              std::string_view name,
              const Holder* holder,
-             Time since,
+             std::optional<Time> since,
              std::string_view detail,
              const Boxed<HolderMeta>& meta);
   void behind(const Holder& holder);  // what stands in its way, one deeper

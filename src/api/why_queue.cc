@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace reeve::api {
 namespace {
+
+using std::chrono::seconds;
 
 constexpr std::size_t claims_shown = 10;
 
@@ -61,15 +64,45 @@ void show_takers(Tell& tell, const State& state, queue::QueueNo no) {
   tell.json.end_array();
 }
 
-void fact_of_pause(Chain& chain, const std::string& name, const queue::Queue& queue, Time now) {
+// Since when it is paused nobody keeps; what waits for it to go on knows since when it does.
+void fact_of_pause(Chain& chain,
+                   const std::string& name,
+                   const queue::Queue& queue,
+                   std::optional<Time> since,
+                   Time now) {
   if (!queue.paused) return;
   const std::string by = queue.paused_by
                              ? " because " + to_text(queue.paused_by) + " failed too often"
                              : std::string();
-  chain.fact("queue",
-             name,
-             now,
-             fmt::format("paused{}; try `reeve queue resume {}`", by, codec::shell_word(name)));
+  const auto left = std::max(queue.paused_until.value_or(now) - now, Duration{0});
+  const std::string until =
+      queue.paused_until
+          ? fmt::format(", for another {}", format_duration(std::chrono::ceil<seconds>(left)))
+          : std::string();
+  chain.fact(
+      "queue",
+      name,
+      since,
+      fmt::format("paused{}{}; try `reeve queue resume {}`", by, until, codec::shell_word(name)));
+}
+
+// Those who wait for a queue that is paused, the first of them.
+std::optional<Time> waits_since(const State& state, queue::QueueNo no) {
+  if (const ItemId first = first_ready(state, no)) {
+    return state.queues.items.find(first)->created_at;
+  }
+  const auto line = state.queues.lines.lower_bound({no, {}});
+  if (line == state.queues.lines.end() || line->queue != no) return std::nullopt;
+  const queue::Taker* taker = state.queues.takers.find(line->waiter);
+  return taker ? std::optional(taker->since) : std::nullopt;
+}
+
+// A pending item: what must happen before it can be taken.
+std::optional<Next> next_of_ready(const State& state, const queue::Item& item) {
+  const queue::Queue& queue = *state.queues.queues.find(item.queue);
+  if (!queue.paused) return next_of_queue(state, item.queue, queue);
+  if (!queue.paused_until) return std::nullopt;
+  return Next{"the queue goes on", queue.paused_until};
 }
 
 }  // namespace
@@ -92,7 +125,7 @@ void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   tell.result().field("id", name).field("kind", "queue");
   Chain chain(tell, state);
   chain.begin();
-  fact_of_pause(chain, name, queue, now);
+  fact_of_pause(chain, name, queue, waits_since(state, no), now);
   const PersistentSet<worker::QueueWorker>& workers = state.workers.by_queue;
   for (auto at = workers.lower_bound({queue.name, {}});
        at != workers.end() && at->queue == queue.name;
@@ -131,7 +164,7 @@ void why_item(Tell& tell, const State& state, ItemId id) {
   chain.begin();
   switch (item.state) {
     case queue::ItemState::Pending:
-      fact_of_pause(chain, name, queue, now);
+      fact_of_pause(chain, name, queue, item.created_at, now);
       if (item.rest && item.rest->not_before) {
         next = Next{"it is ready", item.rest->not_before};
         const std::string why =
@@ -148,15 +181,18 @@ void why_item(Tell& tell, const State& state, ItemId id) {
              ++at) {
           ++before;
         }
+        const bool is_asked_for = queue.paused || queue.takers > 0;
         chain.fact("queue",
                    name,
                    item.created_at,
-                   before == 0
-                       ? fmt::format("the next to be taken; {} wait for items", queue.takers)
-                       : fmt::format("{} are before it", before));
+                   before > 0     ? fmt::format("{} are before it", before)
+                   : is_asked_for ? "the next to be taken"
+                                  : fmt::format("the next to be taken, and nobody asks for it; try "
+                                                "`reeve queue take {}`",
+                                                codec::shell_word(name)));
         tell.json.end_array().field("place", before + 1);
         show_takers(tell, state, item.queue);
-        return tell_next(tell, next_of_queue(state, item.queue, queue));
+        return tell_next(tell, next_of_ready(state, item));
       }
       break;
     case queue::ItemState::Processing: {

@@ -21,21 +21,6 @@ namespace {
 
 using Words = std::vector<std::string_view>;
 
-// The words without these first ones, wherever they stand.
-Words behind(std::span<const std::string_view> words,
-             std::initializer_list<std::string_view> first) {
-  Words rest;
-  const auto* next = first.begin();
-  for (const std::string_view word : words) {
-    if (next != first.end() && word == *next) {
-      ++next;
-    } else {
-      rest.push_back(word);
-    }
-  }
-  return rest;
-}
-
 }  // namespace
 
 std::string no_such_command(const Found& found, std::span<const std::string_view> words) {
@@ -82,7 +67,7 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
   // A reader that has gone is found by writing, and ends us there; not while a lock is held.
   std::signal(SIGPIPE, SIG_IGN);
   const Found found = find_command(all_groups(), words);
-  if (found.command == nullptr || found.command->run == nullptr) {
+  if (found.command == nullptr) {
     const Parsed globals = parse_globals(words);
     Context context(globals, std::string(parts.version));
     context.runbooks = &parts.runbooks;
@@ -95,10 +80,6 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
       context.output.command = "status";
       return overview(context);
     }
-    if (found.command != nullptr && !globals.has("help")) {
-      return parts.daemon_run(behind(words, {"daemon", "run"}));
-    }
-    if (found.command != nullptr) return tell_help(context, found.group, found.command);
     if (found.group != nullptr && globals.words.size() < 2) {
       if (globals.has("help")) return tell_help(context, found.group, nullptr);
       if (context.json()) {

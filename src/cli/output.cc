@@ -37,8 +37,8 @@ std::string_view environment(const char* name) {
 
 bool colored(When when, bool terminal) {
   if (when == When::Never || !environment("NO_COLOR").empty()) return false;
-  if (when == When::Always) return true;
-  return terminal && environment("TERM") != "dumb" && !environment("TERM").empty();
+  if (environment("TERM") == "dumb") return false;
+  return when == When::Always || (terminal && !environment("TERM").empty());
 }
 
 std::string_view escape(Style style) {

@@ -1,5 +1,6 @@
 #include "daemon/listening.h"
 
+#include "api/limits.h"
 #include "base/match.h"
 #include "daemon/home.h"
 
@@ -21,8 +22,6 @@
 
 namespace reeve::daemon {
 namespace {
-
-constexpr int backlog = 4096;
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -77,7 +76,8 @@ Result<Descriptor> listen_unix(const UnixAddress& where) {
   const mode_t before = umask(0177);
   const int bound = bind(listener.get(), as_address(address), sizeof address);
   umask(before);
-  if (bound != 0 || listen(listener.get(), backlog) != 0) return cannot(where.path);
+  if (bound != 0 || listen(listener.get(), api::limits::waiting_to_connect) != 0)
+    return cannot(where.path);
   return listener;
 }
 
@@ -102,7 +102,8 @@ Result<Descriptor> listen_tcp(const TcpAddress& where) {
   const int bound =
       is_four ? bind(listener.get(), reinterpret_cast<const sockaddr*>(&six_less), sizeof six_less)
               : bind(listener.get(), reinterpret_cast<const sockaddr*>(&six), sizeof six);
-  if (bound != 0 || listen(listener.get(), backlog) != 0) return cannot(text);
+  if (bound != 0 || listen(listener.get(), api::limits::waiting_to_connect) != 0)
+    return cannot(text);
   return listener;
 }
 

@@ -17,9 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t read_bytes = std::size_t{64} << 10U;
-constexpr int accepted_a_turn = 64;
-constexpr std::size_t other_descriptors = 64;
 constexpr Duration accept_again = 100ms;
 constexpr Duration sweep_every = 1s;
 
@@ -36,7 +33,7 @@ Peers::Peers(Poller& poller, api::Desk& desk, Log& log, SessionId first)
       first_(first.value),
       most_(most_connections()),
       reserve_(open_reserve()),
-      buffer_(read_bytes) {}
+      buffer_(api::limits::read_bytes) {}
 
 Peers::~Peers() = default;
 
@@ -44,8 +41,8 @@ std::size_t Peers::most_connections() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return api::limits::connections;
   const std::size_t descriptors = limit.rlim_cur;
-  const std::size_t rest = descriptors > other_descriptors ? descriptors - other_descriptors : 1;
-  return std::min(rest, api::limits::connections);
+  constexpr std::size_t others = api::limits::other_descriptors;
+  return std::min(descriptors > others ? descriptors - others : 1, api::limits::connections);
 }
 
 // ── Coming in ──
@@ -107,7 +104,7 @@ std::size_t Peers::serve(Stamp now) {
 }
 
 void Peers::accept_from(Listener& listener, Stamp now) {
-  for (int i = 0; i < accepted_a_turn; ++i) {
+  for (int i = 0; i < api::limits::accepted_a_turn; ++i) {
     Descriptor socket(
         accept4(listener.socket.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
@@ -275,15 +272,17 @@ void Peers::write_to(std::uint64_t seat, Stamp now) {
 
 void Peers::close_stalled(Stamp now) {
   next_sweep_ = now.now + sweep_every;
+  const bool crowded = desk_.output_bytes() >= api::limits::undelivered_together;
+  const Duration patience = crowded ? api::limits::stalled_in_a_crowd : api::limits::stalled_reader;
   std::vector<std::uint64_t> stalled;
   for (const std::uint64_t seat : blocked_) {
     const Peer& peer = peers_.find(seat)->second;
-    if (peer.blocked && now.now - *peer.blocked >= api::limits::stalled_reader) {
-      stalled.push_back(seat);
-    }
+    if (peer.blocked && now.now - *peer.blocked >= patience) stalled.push_back(seat);
   }
   for (const std::uint64_t seat : stalled) {
-    log_.say("closed a connection that has read nothing for 30 s");
+    log_.say("closed a connection that has read nothing for {}{}",
+             format_duration(patience),
+             crowded ? ", for all together are behind with too much" : "");
     close(seat, now);
   }
 }

@@ -2,6 +2,7 @@
 
 #include "adapters/process.h"
 #include "api/rpc.h"
+#include "codec/json_text.h"
 #include "daemon/beanstalk.h"
 #include "daemon/home.h"
 #include "daemon/listening.h"
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -35,8 +37,27 @@
 namespace reeve::daemon {
 namespace {
 
-constexpr int exit_failed = 1;
-constexpr int exit_usage = 2;
+// As of every command (SEMANTICS 15).
+int exit_of(Error::Code code) {
+  switch (code) {
+    case Error::Code::BadRequest:
+      return 2;
+    case Error::Code::NotFound:
+      return 3;
+    case Error::Code::Conflict:
+    case Error::Code::Corrupt:
+    case Error::Code::Io:
+    case Error::Code::Timeout:
+    case Error::Code::Full:
+      return 1;
+  }
+  return 1;
+}
+
+std::string_view code_of(Error::Code code) {
+  const int exit = exit_of(code);
+  return exit == 2 ? "USAGE" : exit == 3 ? "NOT_FOUND" : "FAILED";
+}
 
 constexpr std::string_view no_room =
     R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"there are too many connections already; try again later","data":{"code":"TOO_MUCH","details":{}}}})"
@@ -45,6 +66,7 @@ constexpr std::string_view no_room =
 struct Words {
   std::optional<std::string> home;
   bool foreground_log = false;
+  bool json = false;  // what went wrong, for a program
   int ready_fd = -1;
   BeanstalkWords beanstalk;
 };
@@ -60,6 +82,10 @@ Result<Words> read_words(std::span<const std::string_view> arguments) {
     }
     if (word == "--foreground-log" && !value) {
       words.foreground_log = true;
+      continue;
+    }
+    if (word == "--json" && !value) {
+      words.json = true;
       continue;
     }
     if (word == "--beanstalk-public" && !value) {
@@ -284,22 +310,30 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
 }  // namespace
 
 int run(std::span<const std::string_view> arguments, std::string_view version) {
-  const auto complain = [](std::string_view message) {
-    const std::string line = fmt::format("reeve: {}\n", message);
-    std::fwrite(line.data(), 1, line.size(), stderr);
+  const auto complain = [](const Error& error, bool json) {
+    std::string line;
+    if (json) {
+      line = fmt::format(
+          R"({{"success":false,"command":"daemon run","error":{{"code":"{}","message":)",
+          code_of(error.code));
+      codec::append_json_string(line, error.message);
+      line += R"(,"details":{}}})"
+              "\n";
+    } else {
+      line = fmt::format("reeve: {}\n", error.message);
+    }
+    std::fwrite(line.data(), 1, line.size(), json ? stdout : stderr);
+    return exit_of(error.code);
   };
   const Result<Words> words = read_words(arguments);
-  if (!words) {
-    complain(words.error().message);
-    return exit_usage;
-  }
+  if (!words)
+    return complain(words.error(), std::ranges::find(arguments, "--json") != arguments.end());
   Log log;
   int ready_fd = words->ready_fd;
   if (const Result<void> served = serve(*words, version, log, ready_fd); !served) {
     log.line(served.error().message);
     tell_starter(ready_fd, served.error().message);
-    complain(served.error().message);
-    return exit_failed;
+    return complain(served.error(), words->json);
   }
   return 0;
 }

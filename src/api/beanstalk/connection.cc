@@ -88,12 +88,12 @@ bool Connection::wants_input() const {
   constexpr std::size_t ahead = limits::beanstalk_read_ahead;
   const std::size_t most = put_ ? put_->body + 2 + ahead : ahead;
   return !is_over() && !ended_ && buffered() < most && open_.size() < limits::beanstalk_open &&
-         undelivered() < limits::undelivered_bytes;
+         !is_stuffed();
 }
 
 bool Connection::may_go_on() const {
   return !is_over() && !quit_ && !waiting_ && !kick_ && open_.size() < limits::beanstalk_open &&
-         bodies_ < limits::beanstalk_bodies && undelivered() < limits::undelivered_bytes;
+         bodies_ < limits::beanstalk_bodies && !is_stuffed();
 }
 
 // The engine decides at once and tells later: whether the last reserve waits can be seen.

@@ -1,3 +1,4 @@
+#include "cli/cli.h"
 #include "cli/commands/groups.h"
 #include "cli/context.h"
 #include "cli/signals.h"
@@ -21,6 +22,8 @@ namespace reeve::cli {
 namespace {
 
 constexpr std::int64_t stop_patience = 60'000;
+constexpr std::int64_t answer_patience = 10'000;
+constexpr int ask_every = 20;
 
 // Until the process has ended, whether or not its parent has looked yet. False: it has not.
 bool wait_for_end(int pidfd, std::int64_t milliseconds) {
@@ -94,10 +97,22 @@ int start(Context& context, const Parsed&) {
   return context.output.done();
 }
 
+// A daemon that reads its journal does not listen yet, and one that writes its last checkpoint no
+// longer: it is asked again until it answers or is gone.
+Answer status_of(Client& client, const Home& home) {
+  const std::int64_t until = steady_now() + answer_patience;
+  for (;;) {
+    Answer status = client.ask("daemon.status");
+    if (status || Link::connect(home.socket).has_value()) return status;
+    if (daemon_of(home.path).pid == 0 || steady_now() > until) return status;
+    ::poll(nullptr, 0, ask_every);
+  }
+}
+
 // Back when the process has ended, so that its home is free. The failure, if there is one.
 std::optional<Failure> stop_and_wait(const Home& home, bool kill, bool& ran) {
   Client client = plain_client(home, false);
-  const Answer status = client.ask("daemon.status");
+  const Answer status = status_of(client, home);
   if (!status) {
     ran = false;
     if (Link::connect(home.socket).has_value()) return status.error();
@@ -155,6 +170,23 @@ int status(Context& context, const Parsed&) {
   const auto home = context.home();
   if (!home) return context.fail(home.error());
   return tell_status(context, *home);
+}
+
+// The daemon itself, with its own options as they were given.
+int run(Context& context, const Parsed& parsed) {
+  if (const auto home = context.home(); !home) return context.fail(home.error());
+  std::vector<std::string> words;
+  for (const std::string_view option :
+       {"home", "beanstalk", "project", "beanstalk-job-bytes", "ready-fd"}) {
+    for (const std::string_view value : parsed.texts(option)) {
+      words.push_back(fmt::format("--{}", option));
+      words.emplace_back(value);
+    }
+  }
+  for (const std::string_view option : {"foreground-log", "beanstalk-public", "json"}) {
+    if (parsed.has(option)) words.push_back(fmt::format("--{}", option));
+  }
+  return context.parts->daemon_run(std::vector<std::string_view>(words.begin(), words.end()));
 }
 
 // The end of the log, and with -f what is added, also to the next file when it is turned over.
@@ -282,7 +314,7 @@ constexpr std::array<Command, 6> commands{{
      .summary = "be the daemon, in the foreground",
      .options = run_options,
      .examples = run_examples,
-     .run = nullptr},
+     .run = run},
     {.name = "daemon logs",
      .summary = "show its log",
      .options = logs_options,

@@ -8,6 +8,8 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 namespace reeve::cli {
 
@@ -48,16 +50,42 @@ bool is_old(const Json& event, std::optional<std::int64_t> oldest) {
   return moment && *moment < *oldest;
 }
 
-int follow(Context& context, Json params, std::uint64_t since) {
+// Where an event stands among all of them.
+using Place = std::pair<std::uint64_t, std::uint64_t>;
+
+Place place_of(const Json& event) { return {event["seq"].natural(), event["index"].natural()}; }
+
+// Which events of a follow are told: those that are not older than `oldest`, and without `last` all
+// that happens from then on.
+struct Range {
+  std::uint64_t since = 0;
+  std::optional<std::int64_t> oldest = {};
+  std::optional<Place> last = {};
+};
+
+// It is the last one, or behind it: what comes between may be gone by now.
+bool is_beyond(const Json& event, const Range& range) {
+  if (!range.last) return false;
+  if (event.has("lagged")) return event["lagged"]["to"].natural() >= range.last->first;
+  return place_of(event) >= *range.last;
+}
+
+int follow(Context& context, Json params, Range range) {
   Client& client = context.client();
   const Signals signals{SIGINT, SIGTERM};
-  params.set("since_seq", since);
-  const auto ticket = client.begin("events.follow", params, Client::Kind::Follow);
+  params.set("since_seq", range.since);
+  auto ticket = client.begin("events.follow", params, Client::Kind::Follow);
   for (;;) {
     if (const auto answer = client.take(ticket); answer && !*answer) {
-      return context.fail(answer->error());
+      const std::uint64_t left = answer->error().details["oldest"].natural();
+      if (answer->error().code != "GONE" || left == 0) return context.fail(answer->error());
+      params.set("since_seq", left - 1);
+      ticket = client.begin("events.follow", params, Client::Kind::Follow);
     }
-    while (const auto event = client.next_event()) tell(context, *event);
+    while (const auto event = client.next_event()) {
+      if (!is_old(*event, range.oldest)) tell(context, *event);
+      if (is_beyond(*event, range)) return context.output.done();
+    }
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);
     std::array<pollfd, 2> others{signals.readable(), pollfd{.fd = 1, .events = 0, .revents = 0}};
     client.pump(-1, others);
@@ -85,19 +113,27 @@ std::string data_line(const Json& data) {
 int events_command(Context& context, const Parsed& parsed) {
   Json params = Json::object();
   if (const auto match = parsed.text("match")) params.set("match", *match);
+  const bool goes_on = parsed.has("follow");
   std::optional<std::int64_t> oldest;
   if (const auto since = parsed.duration("since")) oldest = wall_now() - since->count();
-  const std::int64_t most = parsed.number("lines").value_or(oldest                 ? page
-                                                            : parsed.has("follow") ? 10
-                                                                                   : 20);
+  const std::int64_t most = parsed.number("lines").value_or(oldest ? page : goes_on ? 10 : 20);
   if (most < 0 || most > page) return context.misuse("-n is between 0 and 1000");
   Json asked = params;
   asked.set("limit", std::max<std::int64_t>(1, most));
   const Answer answer = context.client().ask("events.list", asked);
   if (!answer) return context.fail(answer.error());
+  const Json::Array& events = (*answer)["events"].items();
+  const std::uint64_t first = (*answer)["oldest_seq"].natural();
+  const bool all_are_new = !events.empty() && !is_old(events.front(), oldest);
+  // One answer does not hold them all: they are told as they are to a follower, from the first on.
+  if (oldest && !parsed.has("lines") && events.size() == page && all_are_new) {
+    Range range{.since = first == 0 ? 0 : first - 1, .oldest = oldest};
+    if (!goes_on) range.last = place_of(events.back());
+    return follow(context, params, range);
+  }
   std::int64_t shown = 0;
-  bool reaches_back = !oldest || (*answer)["oldest_seq"].natural() <= 1;
-  for (const Json& event : (*answer)["events"].items()) {
+  bool reaches_back = !oldest || first <= 1;
+  for (const Json& event : events) {
     reaches_back = reaches_back || is_old(event, oldest);
     if (shown++ >= most || is_old(event, oldest)) continue;
     tell(context, event);
@@ -105,11 +141,11 @@ int events_command(Context& context, const Parsed& parsed) {
   if (!reaches_back && shown < most) {
     context.output.note("events from before the daemon's last start are no longer in memory");
   }
-  if (!parsed.has("follow")) {
+  if (!goes_on) {
     if (shown == 0 && !context.json() && !context.quiet()) context.output.note("no events");
     return context.output.done();
   }
-  return follow(context, params, (*answer)["seq"].natural());
+  return follow(context, params, {.since = (*answer)["seq"].natural()});
 }
 
 int emit_command(Context& context, const Parsed& parsed) {

@@ -64,7 +64,11 @@ constexpr Option owner_option{.name = "holder",
                               .value = "H",
                               .help = "who holds it, as acquire said",
                               .required = true};
-constexpr std::array<Option, 2> release_options{{owner_option, token_option}};
+constexpr Option released_option{.name = "holder",
+                                 .takes = Takes::Text,
+                                 .value = "H",
+                                 .help = "who holds it, as acquire said; with --token not needed"};
+constexpr std::array<Option, 2> release_options{{released_option, token_option}};
 constexpr std::array<Option, 2> heartbeat_options{{owner_option, required(token_option)}};
 constexpr std::array<Option, 1> check_options{{required(token_option)}};
 constexpr std::array<Option, 3> force_options{
@@ -84,8 +88,9 @@ constexpr std::array<Example, 3> acquire_examples{
     {{"reeve lock acquire deploy --wait 5m", "stand in line for five minutes at most"},
      {"reeve lock acquire db cache --pid $$", "both or none, for as long as this script lives"},
      {"holder=$(reeve lock acquire deploy -q)", "keep the name to release it by"}}};
-constexpr std::array<Example, 1> release_examples{
-    {{"reeve lock release deploy --holder \"$holder\"", "free again: the next in line has it"}}};
+constexpr std::array<Example, 2> release_examples{
+    {{"reeve lock release deploy --holder \"$holder\"", "free again: the next in line has it"},
+     {"reeve lock release deploy --token 7", "the same, by the token that acquire gave"}}};
 constexpr std::array<Example, 1> heartbeat_examples{
     {{"reeve lock heartbeat deploy --holder ana --token 7", "another 60s (or its --timeout)"}}};
 constexpr std::array<Example, 1> check_examples{
@@ -120,7 +125,9 @@ constexpr std::array<Command, 9> commands{{
      .summary = "give a lock back",
      .arguments = one_lock,
      .options = release_options,
-     .details = "Exit 5 if somebody else has it; releasing what is free is fine.",
+     .details =
+         "By its holder's name, its token or both. Exit 5 if somebody else has it; releasing "
+         "what is free is fine.",
      .examples = release_examples,
      .run = lock_verbs::release},
     {.name = "lock heartbeat",

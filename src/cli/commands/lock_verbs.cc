@@ -119,11 +119,23 @@ int acquire(Context& context, const Parsed& parsed) {
   return context.output.done();
 }
 
+// Without a name the token says whose it is: whoever has the lock is looked up and named beside it,
+// so what another was given meanwhile is not touched. $REEVE_HOLDER does not count here: what runs
+// inside `lock run` has that run's name, and would give back what keeps it safe.
 int release(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().change("lock.release",
-                                                json_of({{"name", parsed.words[0]},
-                                                         {"holder", text_of(parsed, "holder")},
-                                                         {"token", number_of(parsed, "token")}}));
+  Json holder = text_of(parsed, "holder");
+  if (holder.is_null() && !parsed.has("token")) {
+    return context.misuse("lock release wants --holder H or --token N, as acquire said");
+  }
+  if (holder.is_null()) {
+    const Answer shown = context.client().ask("lock.show", json_of({{"name", parsed.words[0]}}));
+    if (!shown) return context.fail(shown.error());
+    holder = shown->has("holder") ? (*shown)["holder"] : Json(fresh_holder("h"));
+  }
+  const Answer answer = context.client().change(
+      "lock.release",
+      json_of(
+          {{"name", parsed.words[0]}, {"holder", holder}, {"token", number_of(parsed, "token")}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   const bool was_free = (*answer)["outcome"].text() == "already_free";

@@ -142,6 +142,7 @@ class Top {
           auto next = take_snapshot(client_);
           // Somebody stopped the daemon: what was seen last stays, until there is one again.
           if (!next && next.error().code != "UNAVAILABLE") failure = next.error();
+          is_alone_ = !next;
           if (next) snapshot_ = std::move(*next);
           reckon();
           due = steady_now() + look_every;
@@ -334,7 +335,9 @@ class Top {
 
   void draw() {
     const Size size = terminal_size();
-    const std::string left = fmt::format(" reeve top  {}", printable(snapshot_.project));
+    const std::string left = fmt::format(" reeve top  {}{}",
+                                         printable(snapshot_.project),
+                                         is_alone_ ? "  no daemon runs; this was seen last" : "");
     const std::string right = fmt::format("{}  q quits ", format_moment(wall_now()).substr(11, 8));
     const std::size_t used = display_width(left) + display_width(right);
     std::string title =
@@ -371,6 +374,7 @@ class Top {
   Context& context_;
   Client& client_;
   Snapshot snapshot_;
+  bool is_alone_ = false;  // nobody answers, and what is shown is old
   std::deque<Json> events_;
   std::map<std::string, Rate> rates_;
   std::int64_t looked_ = 0;

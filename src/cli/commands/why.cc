@@ -73,6 +73,7 @@ void tell_link(Output& output, const Json& link, const std::string& asker) {
     line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"]));
   }
   if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
+  if (link.has("label")) line += fmt::format(" ({})", printable(link["label"].text()));
   if (link.has("since")) line += " " + since(output, link["since"]);
   if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
   output.sentence(indent + line, indent.size() + 4);
