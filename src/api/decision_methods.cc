@@ -29,6 +29,15 @@ void tell_answer(Tell& tell, DecisionId id, const decision::Answer& answer) {
   if (!answer.by.empty()) json.field("by", answer.by);
 }
 
+// The choice, and what was said with it; of a question with options or without, the answer itself.
+std::string words_of(const decision::Answer& answer) {
+  const std::string choice{decision::text_of(answer.choice)};
+  const bool is_own =
+      answer.choice == decision::Choice::Option || answer.choice == decision::Choice::Text;
+  if (is_own && !answer.text.empty()) return answer.text;
+  return answer.text.empty() ? choice : fmt::format("{} ({})", choice, answer.text);
+}
+
 void tell_decision(Tell& tell, const Reply& reply) {
   const decision::Reply* of_decision = std::get_if<decision::Reply>(&reply.value);
   if (!of_decision) return;
@@ -39,13 +48,11 @@ void tell_decision(Tell& tell, const Reply& reply) {
       },
       [&](const decision::AlreadyAnswered& already) {
         const decision::Answer& first = already.first;
-        const std::string said =
-            first.text.empty() ? std::string(decision::text_of(first.choice)) : first.text;
         JsonWriter& json = tell.error(code::answered,
                                       fmt::format("{} was answered already{}: {}",
                                                   to_text(already.decision),
                                                   first.by.empty() ? "" : " by " + first.by,
-                                                  said));
+                                                  words_of(first)));
         json.field("name", to_text(already.decision));
         json.field("choice", decision::text_of(first.choice)).field("text", first.text);
         if (!first.by.empty()) json.field("by", first.by);

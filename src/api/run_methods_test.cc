@@ -37,6 +37,7 @@ definition::Set runbook() {
   set.pipelines.set("one", one);
   definition::Guard ready;
   ready.condition = "test -e ready";
+  ready.timeout = std::chrono::minutes{5};
   set.guards.set("ready", ready);
   lock::Config main;
   main.max_hold = std::chrono::hours{1};
@@ -175,7 +176,8 @@ TEST_F(RunMethods, ABlockedGuardIsShownWithWhatItSaidLast) {
                   {R"("kind":"pipeline")",
                    R"("kind":"guard","name":"ready")",
                    R"("output":"first\nno such file")",
-                   R"("what":"guard ready is checked again","at":"2019-12-20T00:00:10.000Z")"}));
+                   R"("what":"guard ready is checked again (in 5m somebody is asked)",)"
+                   R"("at":"2019-12-20T00:00:10.000Z")"}));
 }
 
 TEST_F(RunMethods, ABlockedLockIsShownWithItsHolderAndWhatThatDoes) {
@@ -306,9 +308,12 @@ TEST_F(RunMethods, AFailedOneGoesOnFromAPhase) {
   const std::string id = start();
   end_step(3);
   const std::string asked = field(ask("decision.list"), "id");
-  ask("decision.resolve", R"({"id":")" + asked + R"(","choice":"fail"})");
+  ask("decision.resolve", R"({"id":")" + asked + R"(","choice":"fail","text":"give up"})");
   EXPECT_TRUE(has(show(id), {R"("state":"failed")", R"("recoverable":false)"}));
-  EXPECT_TRUE(has(ask("pipeline.resume", of(id)), {"NOT_ALLOWED", "is not recoverable"}));
+  EXPECT_TRUE(has(ask("decision.resolve", R"({"id":")" + asked + R"(","choice":"retry"})"),
+                  {"was answered already", ": fail (give up)"}));
+  EXPECT_TRUE(has(ask("pipeline.resume", of(id)),
+                  {"NOT_ALLOWED", "is not recoverable; `reeve resume " + id + " --force`"}));
   EXPECT_TRUE(has(ask("pipeline.resume", R"({"id":")" + id + R"(","phase":"nope","force":true})"),
                   {"NOT_FOUND", R"(there is no phase \"nope\")"}));
   EXPECT_TRUE(has(ask("pipeline.resume", R"({"id":")" + id + R"(","phase":"build","force":true})"),

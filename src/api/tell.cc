@@ -174,6 +174,11 @@ std::string not_allowed(const Tell& tell,
   const bool is_word = kind == "lock" || kind == "semaphore" || kind == "queue" ||
                        state.find(' ') == std::string_view::npos;
   if (!is_word && state.starts_with("a ")) return fmt::format("{} is {}", kept.name, state);
+  if (!is_word && state.ends_with(" is not recoverable")) {
+    return fmt::format("{}; `reeve resume {} --force` tries again all the same",
+                       state,
+                       state.substr(0, state.find(' ')));
+  }
   if (!is_word) return std::string(state);
   return fmt::format("{}: not while it is {}", thing, state);
 }

@@ -75,23 +75,42 @@ std::string what_it_does(const State& state, const pipeline::Pipeline& pipeline,
       [](const pipeline::Clearing&) { return std::string("its workspace is being removed"); });
 }
 
-std::optional<Next> next_of_guard(const State& state, const pipeline::Pipeline& pipeline) {
-  const std::optional<GuardLook> look = guard_of(state, pipeline);
-  if (!look) return std::nullopt;
-  if (const auto* waiting = std::get_if<guard::Waiting>(&look->guard->state)) {
-    return Next{fmt::format("guard {} is checked again", look->name), waiting->next_check};
+// What becomes of a guard that has not passed when its time is over; empty: it has no limit.
+std::string limit_of(const GuardLook& look, Time now) {
+  if (!look.definition || !look.definition->timeout || look.guard->timed_out) return {};
+  const Time at = saturating_add(look.guard->started_at, *look.definition->timeout);
+  const std::string in = ago(now, at);
+  switch (look.definition->on_timeout) {
+    case definition::OnTimeout::Escalate:
+      return fmt::format(" (in {} somebody is asked)", in);
+    case definition::OnTimeout::Fail:
+      return fmt::format(" (in {} it has failed)", in);
+    case definition::OnTimeout::Block:
+      return {};
   }
-  return Next{fmt::format("guard {} is being checked", look->name), std::nullopt};
+  return {};
 }
 
-std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeline) {
+std::optional<Next> next_of_guard(const State& state,
+                                  const pipeline::Pipeline& pipeline,
+                                  Time now) {
+  const std::optional<GuardLook> look = guard_of(state, pipeline);
+  if (!look) return std::nullopt;
+  const std::string limit = limit_of(*look, now);
+  if (const auto* waiting = std::get_if<guard::Waiting>(&look->guard->state)) {
+    return Next{fmt::format("guard {} is checked again{}", look->name, limit), waiting->next_check};
+  }
+  return Next{fmt::format("guard {} is being checked{}", look->name, limit), std::nullopt};
+}
+
+std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeline, Time now) {
   const auto timer = [&](pipeline::Timer which) {
     return deadline_of(state.timers, pipeline::Due{pipeline.id, which});
   };
   if (const auto* blocked = std::get_if<pipeline::Blocked>(&pipeline.state)) {
     switch (blocked->reason) {
       case pipeline::Reason::Guard:
-        return next_of_guard(state, pipeline);
+        return next_of_guard(state, pipeline, now);
       case pipeline::Reason::Backoff:
         return Next{fmt::format("phase {} is tried again", blocked->resume_phase),
                     timer(pipeline::Timer::Backoff)};
@@ -208,7 +227,7 @@ void why_pipeline(Tell& tell, const State& state, PipelineId id) {
     return why_waits(tell, state, pipeline);
   }
   tell.json.key("line").begin_array().end_array();
-  tell_next(tell, next_of(state, pipeline));
+  tell_next(tell, next_of(state, pipeline, tell.now().now));
 }
 
 void why_decision(Tell& tell, const State& state, DecisionId id) {

@@ -87,8 +87,9 @@ std::optional<Failure> publish(Turn& turn,
 // ── The course of a phase, in its order ──
 
 void enter(Turn& turn, PipelineId id);
-void watch(Turn& turn, PipelineId id);    // the guard whose turn it is, or what follows them
-void acquire(Turn& turn, PipelineId id);  // locks and slots
+void watch(Turn& turn, PipelineId id);       // the guard whose turn it is, or what follows them
+void acquire(Turn& turn, PipelineId id);     // locks and slots
+void begin_work(Turn& turn, PipelineId id);  // its workspace, if that is still to be made; then:
 void act(Turn& turn, PipelineId id);
 void acted(Turn& turn, PipelineId id);
 void complete_phase(Turn& turn, PipelineId id);

@@ -155,7 +155,7 @@ void watch(Turn& turn, PipelineId id) {
       case Which::Pre:
         return acquire(turn, id);
       case Which::Again:
-        return act(turn, id);
+        return begin_work(turn, id);
       case Which::Post:
         return complete_phase(turn, id);
     }

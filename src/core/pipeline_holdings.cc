@@ -76,7 +76,7 @@ void granted(Turn& turn, PipelineId id, const grant::Granted& grant) {
   }
   if (until) turn.arm(Due{id, Timer::MaxHold}, saturating_add(*until, Duration{1}));
   moved(turn, id, move::Unblock{});
-  if (!at.waited) return act(turn, id);
+  if (!at.waited) return begin_work(turn, id);
   edit(turn, id).course = Guarding{Which::Again, 0, at.passed, {}};
   watch(turn, id);
 }
@@ -127,7 +127,7 @@ void acquire(Turn& turn, PipelineId id) {
     if (!is_good_name(name.name)) return fail_phase(turn, id, {"bad name of a lock: " + name.name});
     request.locks.push_back({name, {}, {}});
   }
-  if (holding.locks.empty() && holding.slots.empty()) return act(turn, id);
+  if (holding.locks.empty() && holding.slots.empty()) return begin_work(turn, id);
 
   std::vector<guard::Guard> passed = std::get<Guarding>(pipeline.course).guards;
   Pipeline& changed = edit(turn, id);

@@ -1,6 +1,8 @@
 #include "base/match.h"
 #include "core/pipeline_course.h"
 
+#include <algorithm>
+
 // The spine of a phase: from entering it to its completion. Guards, holdings, actions and
 // children have files of their own.
 namespace reeve::pipeline {
@@ -49,6 +51,30 @@ bool is_circuit_open(const Pipeline& pipeline, const definition::Phase& phase) {
   return attempt_of(pipeline) == 1 && visits && *visits > phase.max_visits;
 }
 
+bool wants_workspace(const Pipeline& pipeline, const Plan& plan) {
+  return plan.pipeline && plan.pipeline->workspace && pipeline.workspace.empty();
+}
+
+// A guard may ask whether the branch is free: the worktree that makes it comes behind the guards of
+// the phase, unless one of them, or what else is needed by then, looks into it.
+bool guards_come_first(const Plan& plan) {
+  const definition::Phase& phase = *plan.phase;
+  if (!plan.pipeline->workspace->git || phase.pre.empty() || !phase.cwd.empty()) return false;
+  const auto names_it = [](std::string_view text) {
+    return text.find("{workspace}") != std::string_view::npos;
+  };
+  const auto looks_into_it = [&](const std::string& name) {
+    const definition::Guard* guard = plan.set->guards.find(name);
+    return guard && (guard->condition.find("REEVE_V_workspace") != std::string::npos ||
+                     guard->condition.find("REEVE_WORKSPACE") != std::string::npos ||
+                     std::ranges::any_of(guard->wake_on, names_it));
+  };
+  return std::ranges::none_of(phase.pre, looks_into_it) &&
+         std::ranges::none_of(phase.locks, names_it) &&
+         std::ranges::none_of(phase.slots, names_it, &definition::SlotUse::name) &&
+         std::ranges::none_of(phase.env, names_it, &definition::Map::value_type::second);
+}
+
 void prepare(Turn& turn, PipelineId id, const definition::Workspace& workspace) {
   Filler fill(turn, *find(turn, id));
   WorktreeAdd add;
@@ -84,35 +110,45 @@ void enter(Turn& turn, PipelineId id) {
   if (is_circuit_open(pipeline, *plan.phase)) {
     return fail_phase(turn, id, {"circuit open: entered too often", Cause::Circuit});
   }
-  if (plan.pipeline->workspace && pipeline.workspace.empty()) {
-    return prepare(turn, id, *plan.pipeline->workspace);
+  if (wants_workspace(pipeline, plan)) {
+    if (!guards_come_first(plan)) return prepare(turn, id, *plan.pipeline->workspace);
+    Filler fill(turn, pipeline);
+    std::string branch = fill(plan.pipeline->workspace->branch);
+    if (fill.unknown()) return fail_phase(turn, id, unknown_name(fill));
+    edit(turn, id).branch = std::move(branch);
   }
   edit(turn, id).course = Guarding{};
   watch(turn, id);
+}
+
+// The guards have passed, and what it needs is held.
+void begin_work(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  const Plan plan = plan_of(turn, pipeline);
+  if (wants_workspace(pipeline, plan)) return prepare(turn, id, *plan.pipeline->workspace);
+  act(turn, id);
 }
 
 // Of a pipeline that is to have a workspace and has none, nothing else can have been under way.
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Pipeline& pipeline = *find(turn, id);
   const Plan plan = plan_of(turn, pipeline);
-  const bool wants_one = plan.pipeline && plan.pipeline->workspace && pipeline.workspace.empty();
-  if (!wants_one || !strategy::has_succeeded(outcome)) return;
+  if (!wants_workspace(pipeline, plan) || !strategy::has_succeeded(outcome)) return;
   for (const auto& [key, value] : outcome.values) {
     if (key == "path") edit(turn, id).workspace = value;
   }
 }
 
 void prepared(Turn& turn, PipelineId id, const Outcome& outcome) {
-  if (outcome.ended == Ended::Unknown) {
-    const Plan plan = plan_of(turn, *find(turn, id));
-    if (plan.pipeline && plan.pipeline->workspace) {
-      return prepare(turn, id, *plan.pipeline->workspace);
-    }
+  const Plan plan = plan_of(turn, *find(turn, id));
+  if (outcome.ended == Ended::Unknown && plan.pipeline && plan.pipeline->workspace) {
+    return prepare(turn, id, *plan.pipeline->workspace);
   }
   keep_workspace(turn, id, outcome);
   if (find(turn, id)->workspace.empty()) {
     return fail_phase(turn, id, {"no workspace: " + strategy::error_of(outcome)});
   }
+  if (plan.phase && guards_come_first(plan)) return act(turn, id);
   edit(turn, id).course = Guarding{};
   watch(turn, id);
 }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 // A workspace outlives its pipeline until somebody removes it.
 namespace reeve::pipeline {
 namespace {
@@ -102,6 +104,65 @@ TEST(PipelineWorkspace, ThatIsBeingRemovedKeepsItsPipelineInMind) {
   play.finish(play.removal(), exit_code(0));
   play.pass(25h);
   EXPECT_EQ(play.state.pipelines.pipelines.find(play.id), nullptr);
+}
+
+// ── Behind the guards of its phase, or before ──
+
+Play guarded(definition::Guard guard) {
+  definition::Pipeline fix = Ended::with_workspace();
+  fix.workspace->branch = "fix/{bug}";
+  fix.inputs = {"bug"};
+  fix.phases.front().pre = {"free"};
+  fix.phases.front().locks = {"main"};
+  Play play(fix);
+  play.set.guards.set("free", std::move(guard));
+  return play;
+}
+
+TEST(PipelineWorkspace, IsMadeBehindTheGuardsThatAskWhetherItsBranchIsFree) {
+  Play play = guarded({"! git rev-parse ${REEVE_V_branch}"});
+  const PipelineId id = play.start("fix", {{"bug", "7"}});
+  EXPECT_TRUE(play.all_under_way<WorktreeAdd>().empty());
+  EXPECT_EQ(play.step_shell().directory, "/home/ana/shop");
+  const Variables known = play.step_shell().variables;
+  const Variables::value_type branch{"branch", "fix/7"};
+  EXPECT_EQ(std::ranges::count(known, branch), 1);
+  play.ends(exit_code(0));
+  const EffectId made = play.all_under_way<WorktreeAdd>().at(0);
+  EXPECT_EQ(play.under_way_as<WorktreeAdd>(made).branch, "fix/7");
+  EXPECT_TRUE(play.of(id).holding.granted) << "its lock first";
+  play.finish(made, with_values({{"path", "/w"}}));
+  EXPECT_EQ(play.step_shell().directory, "/w");
+  play.ends(exit_code(0));
+  EXPECT_EQ(play.state_of(id), Status{Done{}});
+}
+
+TEST(PipelineWorkspace, ThatCannotBeMadeBehindItsGuardsGivesTheLocksBack) {
+  Play play = guarded({"true"});
+  const PipelineId id = play.start("fix", {{"bug", "7"}});
+  play.ends(exit_code(0));
+  const EffectId first = play.all_under_way<WorktreeAdd>().at(0);
+  play.finish(first, unknown());
+  const EffectId made = play.all_under_way<WorktreeAdd>().at(0);
+  EXPECT_NE(made, first) << "it is made again";
+  play.finish(made, exit_code(1));
+  EXPECT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
+  EXPECT_FALSE(play.of(id).holding.granted);
+}
+
+TEST(PipelineWorkspace, IsMadeBeforeTheGuardsThatLookIntoIt) {
+  definition::Guard waking{"true"};
+  waking.wake_on = {"ci:{workspace}:green"};
+  for (const definition::Guard& guard : {definition::Guard{"make -C \"${REEVE_V_workspace}\""},
+                                         definition::Guard{"cd $REEVE_WORKSPACE"},
+                                         waking}) {
+    Play play = guarded(guard);
+    play.start("fix", {{"bug", "7"}});
+    const EffectId made = play.under_way().at(0);
+    EXPECT_EQ(play.under_way_as<WorktreeAdd>(made).branch, "fix/7");
+    play.finish(made, with_values({{"path", "/w"}}));
+    EXPECT_EQ(play.step_shell().directory, "/w");
+  }
 }
 
 }  // namespace

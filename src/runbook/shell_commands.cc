@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 // Lists of commands: what separates them, which word of one is its name, and where the parentheses
 // of a `case` and the bodies of here-documents end.
@@ -10,16 +11,37 @@ namespace reeve::runbook::shell {
 struct Scanner::List {
   Command command;
   std::vector<Case> cases;
-  std::vector<HereDocument> awaited;  // their bodies begin after the next newline
-  bool target = false;                // the next word is that of a redirection
-  bool names_loop = false;            // `for`, `select`, `function`: a name comes next
-  bool after_loop = false;            // `for NAME`: the words after `in` are words
+  bool target = false;          // the next word is that of a redirection
+  bool names_loop = false;      // `for`, `select`, `function`: a name comes next
+  bool after_loop = false;      // `for NAME`: the words after `in` are words
+  bool after_compound = false;  // `]]`, `))`, `)`, `}`, `fi`: `then` and its like need no `;`
+  bool after_time = false;
+  bool after_coproc = false;
 };
 
 namespace {
 
 bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
   return std::ranges::find(words, word) != words.end();
+}
+
+// The end mark of a here-document, as bash takes it: nothing in it is expanded.
+std::string without_quotes(std::string_view raw) {
+  std::string text;
+  char quote = '\0';
+  for (std::size_t i = 0; i < raw.size(); ++i) {
+    const char letter = raw[i];
+    if (letter == quote) {
+      quote = '\0';
+    } else if (quote == '\0' && (letter == '\'' || letter == '"')) {
+      quote = letter;
+    } else if (letter == '\\' && quote != '\'' && i + 1 < raw.size()) {
+      if (raw[++i] != '\n') text += raw[i];
+    } else {
+      text += letter;
+    }
+  }
+  return text;
 }
 
 }  // namespace
@@ -31,6 +53,9 @@ void Scanner::run() {
 
 void Scanner::commands(Until until) {
   List list;
+  // A document that is awaited outside has its body behind the end of that line, not of one in
+  // here; one that is still awaited at the end of this has it out there.
+  std::vector<HereDocument> awaited_outside = std::exchange(awaited_, {});
   const auto in_pattern = [&] { return !list.cases.empty() && list.cases.back() == Case::Pattern; };
   while (more()) {
     const char letter = here();
@@ -41,7 +66,7 @@ void Scanner::commands(Until until) {
     } else if (letter == '\n') {
       ++at_;
       end_command(list);
-      read_here_documents(list);
+      read_here_documents();
     } else if (letter == '#') {
       while (more() && here() != '\n') ++at_;
     } else if (letter == ';' || letter == '|' || (letter == '&' && !starts("&>"))) {
@@ -72,6 +97,7 @@ void Scanner::commands(Until until) {
         arithmetic("))");
         list.names_loop = false;
         list.command.at_start = false;
+        list.after_compound = true;
       } else if (starts("()") || !list.command.at_start) {
         ++at_;  // NAME (): what follows is its body
         while (more() && (here() == ' ' || here() == '\t')) ++at_;
@@ -83,6 +109,7 @@ void Scanner::commands(Until until) {
         if (more()) ++at_;
         --depth_;
         list.command.at_start = false;
+        list.after_compound = true;
       } else {
         mistake(at_, "nested too deeply");
         at_ = end_;
@@ -102,14 +129,14 @@ void Scanner::commands(Until until) {
     }
   }
   end_command(list);
-  if (!list.awaited.empty() && more()) read_here_documents(list);
+  awaited_.insert(awaited_.begin(), awaited_outside.begin(), awaited_outside.end());
 }
 
 // ── Redirections ──
 
 void Scanner::redirection(List& list) {
   if (starts("<<") && !starts("<<<")) {
-    here_document_operator(list);
+    here_document_operator();
     return;
   }
   while (more() && std::string_view("<>&|").find(here()) != std::string_view::npos &&
@@ -119,7 +146,7 @@ void Scanner::redirection(List& list) {
   list.target = true;
 }
 
-void Scanner::here_document_operator(List& list) {
+void Scanner::here_document_operator() {
   at_ += 2;
   HereDocument document;
   if (here() == '-') {
@@ -129,17 +156,18 @@ void Scanner::here_document_operator(List& list) {
   while (more() && (here() == ' ' || here() == '\t')) ++at_;
   const std::size_t holes_before = holes.size();
   const Word delimiter = word(false);
-  document.delimiter = delimiter.literal;
   const std::string_view raw = text_.substr(delimiter.begin, delimiter.end - delimiter.begin);
+  document.delimiter = without_quotes(raw);
   document.quoted = raw.find_first_of("'\"\\") != std::string_view::npos;
   if (holes.size() > holes_before) {
     mistake(delimiter.begin, "a placeholder cannot be the end mark of a here-document");
   }
-  list.awaited.push_back(std::move(document));
+  awaited_.push_back(std::move(document));
 }
 
-void Scanner::read_here_documents(List& list) {
-  for (const HereDocument& document : list.awaited) {
+void Scanner::read_here_documents() {
+  const std::vector<HereDocument> documents = std::exchange(awaited_, {});
+  for (const HereDocument& document : documents) {
     const std::size_t begin = at_;
     std::size_t line = at_;
     std::size_t body_end = end_;
@@ -184,7 +212,6 @@ void Scanner::read_here_documents(List& list) {
     }
     at_ = std::max(at_, after);
   }
-  list.awaited.clear();
 }
 
 // ── Commands ──
@@ -195,6 +222,9 @@ void Scanner::end_command(List& list) {
   list.target = false;
   list.names_loop = false;
   list.after_loop = false;
+  list.after_compound = false;
+  list.after_time = false;
+  list.after_coproc = false;
 }
 
 void Scanner::handle(List& list, const Word& word) {
@@ -217,6 +247,7 @@ void Scanner::handle(List& list, const Word& word) {
         list.cases.pop_back();
         list.command = {};
         list.command.at_start = false;
+        list.after_compound = true;
       }
       return;
     }
@@ -225,7 +256,17 @@ void Scanner::handle(List& list, const Word& word) {
     if (word.has_holes()) refuse(word, "as the name of a variable or function");
     list.names_loop = false;
     list.command.at_start = !list.after_loop;
+    list.after_compound = list.after_loop;  // `for NAME do`
+    const std::size_t open = after_blanks(at_);
+    if (!list.after_loop && open < end_ && text_[open] == '(') {  // `function NAME ( )`
+      const std::size_t close = after_blanks(open + 1);
+      if (close < end_ && text_[close] == ')') at_ = close + 1;
+    }
     return;
+  }
+  if (std::exchange(list.after_compound, false) && word.plain &&
+      is_one_of(word.literal, {"then", "do", "else", "elif", "fi", "done", "esac", "{", "}"})) {
+    list.command = {};
   }
   if (!list.command.at_start) {
     list.command.words.push_back(word);
@@ -241,8 +282,12 @@ void Scanner::handle(List& list, const Word& word) {
 
 // Whether the word at the beginning of a command is one of the shell's own.
 bool Scanner::keyword(List& list, const Word& word) {
-  if (!word.plain || list.command.after_prefix) return false;
+  if (!word.plain || !list.command.prefix.empty()) return false;
   const std::string& text = word.literal;
+  if (list.after_time && is_one_of(text, {"-p", "--"})) return true;
+  if (std::exchange(list.after_coproc, false) && names_coprocess()) return true;
+  list.after_time = text == "time";
+  list.after_coproc = text == "coproc";
   if (is_one_of(
           text,
           {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})) {
@@ -251,6 +296,7 @@ bool Scanner::keyword(List& list, const Word& word) {
   if (is_one_of(text, {"fi", "done", "}"})) {
     list.command = {};
     list.command.at_start = false;
+    list.after_compound = true;
   } else if (text == "for" || text == "select" || text == "function") {
     list.names_loop = true;
     list.after_loop = text != "function";
@@ -259,23 +305,41 @@ bool Scanner::keyword(List& list, const Word& word) {
   } else if (text == "esac" && !list.cases.empty()) {
     list.cases.pop_back();
     list.command.at_start = false;
+    list.after_compound = true;
   } else if (text == "[[") {
     condition();
     list.command.at_start = false;
+    list.after_compound = true;
   } else {
     return false;
   }
   return true;
 }
 
+// `coproc NAME {`: a name only if what follows is no simple command.
+bool Scanner::names_coprocess() const {
+  const std::size_t begin = after_blanks(at_);
+  if (begin < end_ && text_[begin] == '(') return true;
+  const std::size_t end = std::min(text_.find_first_of(" \t\n;", begin), end_);
+  return is_one_of(text_.substr(begin, end - begin),
+                   {"{", "[[", "if", "for", "while", "until", "case", "select"});
+}
+
 void Scanner::command_name(List& list, const Word& word) {
   Command& command = list.command;
-  if (command.after_prefix && word.literal.starts_with('-')) return;
-  command.after_prefix = is_one_of(word.literal, {"command", "builtin", "exec"});
+  if (std::exchange(command.value_next, false)) return;
+  if (!command.prefix.empty() && word.literal.starts_with('-')) {
+    command.value_next = command.prefix == "exec" && word.literal.ends_with('a');
+    return;
+  }
+  const bool is_prefix = is_one_of(word.literal, {"command", "builtin", "exec"});
   if (word.has_holes() && word.literal.find('/') == std::string::npos) {
     refuse(word, "as the name of a command; name it yourself, or say where it lies, as in ./bin/");
   }
-  if (command.after_prefix) return;
+  if (is_prefix) {
+    command.prefix = word.literal;
+    return;
+  }
   command.name = word.literal;
   command.at_start = false;
 }
@@ -296,8 +360,13 @@ void Scanner::condition() {
       at_ += 2;
       continue;
     }
-    const bool is_operator = letter == '(' || letter == ')' || letter == '<' || letter == '>' ||
-                             letter == '&' || letter == '|' || letter == ';';
+    if (letter == '#') {
+      while (more() && here() != '\n') ++at_;
+      continue;
+    }
+    const bool is_operator = (letter == '(' || letter == ')' || letter == '<' || letter == '>' ||
+                              letter == '&' || letter == '|' || letter == ';') &&
+                             !starts("<(") && !starts(">(");
     if (is_operator && !(regex_next && letter == '(')) {
       if (letter == ';') return;
       ++at_;
@@ -305,7 +374,7 @@ void Scanner::condition() {
       continue;
     }
     const std::size_t before = at_;
-    const Word next = word(false, true, regex_next);
+    const Word next = word(false, regex_next);
     if (at_ == before) ++at_;
     if (next.plain && next.literal == "]]") return;
     if (number_next) need_integer(next);

@@ -73,7 +73,9 @@ void Scanner::judge(const Command& command) {
       need_integer(word);
     } else if (is_one_of(name, {"unset", "getopts"})) {
       refuse(word, "after `" + name + "`: bash would look into it");
-    } else if ((name == "printf" && before == "-v") || (name == "wait" && before == "-p")) {
+    } else if ((name == "printf" &&
+                (before == "-v" || (i == 0 && word.literal.starts_with("-v")))) ||
+               (name == "wait" && (before == "-p" || word.literal.starts_with("-p")))) {
       refuse(word, "as the name of a variable");
     } else if (name == "printf" && i == 0 && word.hole_first) {
       refuse(word, "as the format of printf: write printf '%s' and then the placeholder");

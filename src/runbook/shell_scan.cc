@@ -46,6 +46,11 @@ std::optional<Braces> braces_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::size_t Scanner::after_blanks(std::size_t at) const {
+  while (at < end_ && is_blank(text_[at])) ++at;
+  return at;
+}
+
 void Scanner::mistake(std::size_t offset, std::string message) {
   mistakes.push_back({offset, std::move(message)});
 }
@@ -196,12 +201,21 @@ void Scanner::backticks(bool in_double_quotes) {
   Scanner scanner(inner);
   scanner.depth_ = depth_ + 1;
   scanner.integers_ = integers_;
-  scanner.run();
+  scanner.commands(Until::End);
   const auto outer = [&](std::size_t offset) {
     return offset < offsets.size() ? offsets[offset] : begin;
   };
   for (ShellMistake& each : scanner.mistakes) mistake(outer(each.offset), std::move(each.message));
+  // A variable is what it was declared to be, on whichever side of the backticks: judged with the
+  // rest.
+  integer_names_.merge(scanner.integer_names_);
+  array_names_.merge(scanner.array_names_);
   if (scanner.edits.empty()) return;
+  for (Assignment& each : scanner.assignments_) {
+    each.word.holes_from += holes.size();
+    each.word.holes_to += holes.size();
+    assignments_.push_back(std::move(each));
+  }
   for (Hole& hole : scanner.holes) {
     hole.offset = outer(hole.offset);
     holes.push_back(std::move(hole));
@@ -232,6 +246,12 @@ void Scanner::dollar(Quotes quotes, Word* word) {
     return;
   }
   ++depth_;
+  std::size_t after = at_ + 1;
+  while (text_.substr(after, end_ - after).starts_with("\\\n")) after += 2;
+  if (after > at_ + 1 && after < end_ &&
+      std::string_view("([{'\"").find(text_[after]) != std::string_view::npos) {
+    mistake(at_, "a line cannot be broken between `$` and what belongs to it");
+  }
   if (starts("$((") && is_arithmetic(at_ + 3)) {
     at_ += 3;
     arithmetic("))");
@@ -347,7 +367,7 @@ void Scanner::here_document_body(std::size_t end) {
 
 // ── Words ──
 
-Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
+Word Scanner::word(bool may_assign, bool regex) {
   Word word;
   word.begin = at_;
   word.holes_from = holes.size();
@@ -367,7 +387,7 @@ Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
       ++at_;
     } else if (regex && open > 0 && is_blank(letter)) {
       ++at_;
-    } else if (letter == '(' && at_ > word.begin && !in_index &&
+    } else if (letter == '(' && at_ > word.begin && !in_index && !starts("()") &&
                std::string_view("?*+@!").find(text_[at_ - 1]) != std::string_view::npos) {
       word.plain = false;
       extended_glob();
@@ -375,7 +395,7 @@ Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
       word.compound = true;
       word.plain = false;
       compound_assignment();
-    } else if (substitutes && !in_condition && depth_ < deepest) {
+    } else if (substitutes && depth_ < deepest) {
       word.plain = false;
       ++depth_;
       at_ += 2;
@@ -384,9 +404,11 @@ Word Scanner::word(bool may_assign, bool in_condition, bool regex) {
       --depth_;
     } else if (ends_word(letter) && !in_index) {
       break;
+    } else if (starts("\\\n")) {
+      at_ += 2;  // a broken line quotes nothing
     } else if (letter == '\\') {
       word.plain = false;
-      if (at_ + 1 < end_ && text_[at_ + 1] != '\n') word.literal += text_[at_ + 1];
+      if (at_ + 1 < end_) word.literal += text_[at_ + 1];
       take_backslash(Quotes::None);
     } else if (letter == '\'') {
       word.plain = false;

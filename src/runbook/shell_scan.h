@@ -47,7 +47,8 @@ struct Command {
   bool at_start = true;  // the next word is the command's name, an assignment or a keyword
   std::string name = {};
   std::vector<Word> words = {};  // after the name
-  bool after_prefix = false;     // `command`, `builtin`: options may come first
+  std::string prefix = {};       // `command`, `builtin`, `exec`: options may come first
+  bool value_next = false;       // `exec -a`: the next word is no name of a command
 };
 
 class Scanner {
@@ -74,6 +75,7 @@ class Scanner {
   bool starts(std::string_view text) const {
     return text_.substr(at_, end_ - at_).starts_with(text);
   }
+  std::size_t after_blanks(std::size_t at) const;
   void mistake(std::size_t offset, std::string message);
 
   // Placeholders. True: there was one, and `at_` is behind it.
@@ -93,17 +95,18 @@ class Scanner {
   void here_document_body(std::size_t end);
 
   // Words and commands.
-  Word word(bool may_assign, bool in_condition = false, bool regex = false);
+  Word word(bool may_assign, bool regex = false);
   void find_assignment(Word& word);
   void extended_glob();
   void compound_assignment();
   void commands(Until until);
   void condition();
-  void here_document_operator(List& list);
-  void read_here_documents(List& list);
+  void here_document_operator();
+  void read_here_documents();
   void redirection(List& list);
   void handle(List& list, const Word& word);
   bool keyword(List& list, const Word& word);
+  bool names_coprocess() const;
   void command_name(List& list, const Word& word);
   void end_command(List& list);
 
@@ -123,6 +126,7 @@ class Scanner {
   std::size_t left_alone_until_ = 0;  // placeholders before it are text
   int integers_ = 0;                  // > 0: inside arithmetic
   int depth_ = 0;
+  std::vector<HereDocument> awaited_;  // their bodies begin after the next newline
 
   struct Assignment {
     std::string name;

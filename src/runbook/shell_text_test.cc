@@ -86,6 +86,10 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "echo $(( \"{n}\" ))",
                            "echo $(( $(echo {n}) ))",
                            "f() { (( {n} )); }",
+                           "declare -i a; b=`a={n}; echo $a`",
+                           "b=`declare -i a; c=\\`a={n}\\``",
+                           "[\\\n[ {n} -eq 1 ]]",
+                           "if [[ a ]] then let b={n}; fi",
                            "x=1; builtin let a={n}"}) {
     EXPECT_TRUE(needs_integer(text)) << text;
   }
@@ -138,7 +142,29 @@ TEST(ShellText, WhereBashWouldRunAValueThePlaceholderIsAMistake) {
       {"for {x} in a; do :; done", nullptr},
       {"PS4={x}; set -x", nullptr},
       {"source {x}", nullptr},
-      {"mapfile -C {x} a", nullptr}};
+      {"mapfile -C {x} a", nullptr},
+      // Where a command begins without a `;` before it.
+      {"if [[ a ]] then eval {x}; fi", nullptr},
+      {"if (( 1 )) then eval {x}; fi", nullptr},
+      {"if (true) then eval {x}; fi", nullptr},
+      {"if { true; } then eval {x}; fi", nullptr},
+      {"while case a in a) true;; esac do eval {x}; done", nullptr},
+      {"for i do eval {x}; done", nullptr},
+      {"for (( i = 0; i < 3; i++ )) do eval {x}; done", nullptr},
+      {"for (( i = 0; i < 3; i++ )) { eval {x}; }", nullptr},
+      {"function f ( ) { eval {x}; }", nullptr},
+      {"a+() { eval {x}; }", nullptr},
+      {"time -p {x}", nullptr},
+      {"coproc NAME { eval {x}; }", nullptr},
+      {"exec -a name {x}", nullptr},
+      {"[[ -s <(eval {x}) ]]", nullptr},
+      {"[[ a == a # it's\n ]]; eval {x} # '", nullptr},
+      {"[\\\n[ -v {x} ]]", nullptr},
+      {"printf -v\"a[{x}]\" 1", nullptr},
+      {"wait -p\"a[{x}]\"", nullptr},
+      {"(cat <<E) && eval {x}\nbody\nE\n", nullptr},
+      {"cat <<$E\nbody\n$E\neval {x}\n", nullptr},
+      {"echo \"$\\\n(echo {x})\"", nullptr}};
   for (const auto& [text, message] : table) {
     const std::vector<std::string> mistakes = mistakes_of(text);
     ASSERT_EQ(mistakes.size(), 1U) << text;
@@ -229,6 +255,14 @@ const std::vector<std::string> contexts = {
     "set -- {v}; printf '%s.' \"$1\"",
     "printf '%s.' \\\n  {v}",
     "echo \"a{{v}}b\" >/dev/null; printf '%s.' {v}",
+    "(cat <<E) >/dev/null; printf '%s.' {v}\nbody\nE\n",
+    "(cat <<E) | head -c -1; printf .\n{v}\nE\n",
+    "cat - \"$(true\n)/dev/null\" <<E | head -c -1; printf .\n{v}\nE\n",
+    "cat <<E - \"$(true\n)/dev/null\" | head -c -1; printf .\n{v}\nE\n",
+    "if [[ a ]] then printf '%s.' {v}; fi",
+    "[[ -e <(cat) && a == a # it's\n ]] < /dev/null && printf '%s.' '{v}'",
+    "for i in do; do printf '%s.' {v}; done",
+    "time -p printf '%s.' {v}",
     "x='${v}'; printf '%s.' {v}"};
 
 rc::Gen<std::string> hostile_value() {
