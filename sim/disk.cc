@@ -113,6 +113,18 @@ class Disk::Handle final : public journal::File {
   std::uint64_t generation_;
 };
 
+// One of before a restart was its process's, and ended with that.
+class Disk::Claimed final : public journal::Claim {
+ public:
+  explicit Claimed(Disk& disk) : disk_(disk) { disk_.claimed_ = this; }
+  ~Claimed() override {
+    if (disk_.claimed_ == this) disk_.claimed_ = nullptr;
+  }
+
+ private:
+  Disk& disk_;
+};
+
 // --- the disk
 // --------------------------------------------------------------------------------------
 
@@ -195,6 +207,7 @@ void Disk::restart(Fault how) {
   recount();
   down_.reset();
   strike_at_ = 0;
+  claimed_ = nullptr;
   ++generation_;
 }
 
@@ -223,6 +236,12 @@ std::map<std::string, std::string> Disk::contents() const {
     contents.emplace(name, std::move(bytes));
   }
   return contents;
+}
+
+Result<std::unique_ptr<journal::Claim>> Disk::claim() {
+  if (const Turn turn = next("claim", "the directory"); turn.error) return fail(*turn.error);
+  if (claimed_) return fail(Error::Code::Conflict, "another process writes here");
+  return std::make_unique<Claimed>(*this);
 }
 
 Result<std::unique_ptr<journal::File>> Disk::create(const std::string& name, Access access) {

@@ -19,6 +19,7 @@
 //   - A sync that fails has written any of the sectors. The others stay in the page cache, where
 //     reads find them, and count as clean: a later sync succeeds and does not write them. (A
 //     directory has a log: after a failed sync_directory a later one does what both should have.)
+//   - A claim keeps others out until it is given up or its process has ended, however that was.
 //   - When a process is killed the page cache stays. A write it was in may have been done in part.
 //   - Disk full, failing operations, flipped bits and the end of the machine, or of the process,
 //     at the n-th operation: on request.
@@ -62,6 +63,7 @@ class Disk final : public journal::Files {
   // Everything as a reader sees it now, for comparing.
   std::map<std::string, std::string> contents() const;
 
+  Result<std::unique_ptr<journal::Claim>> claim() override;
   Result<std::unique_ptr<journal::File>> create(const std::string& name,
                                                 journal::Access access) override;
   Result<std::unique_ptr<journal::File>> open(const std::string& name,
@@ -77,6 +79,7 @@ class Disk final : public journal::Files {
   struct Page;
   struct Inode;
   class Handle;
+  class Claimed;
   using Directory = std::map<std::string, std::shared_ptr<Inode>>;
 
   // One step in the directory that is not synced yet. `to` gets the inode, or nobody does.
@@ -107,6 +110,7 @@ class Disk final : public journal::Files {
   std::uint64_t used_ = 0;
   std::uint64_t operations_ = 0;
   std::uint64_t generation_ = 0;
+  const Claimed* claimed_ = nullptr;
   std::uint64_t strike_at_ = 0;  // the operation's number; 0 for none
   Fault strike_ = Fault::Eio;
   std::optional<Fault> down_;

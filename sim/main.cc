@@ -60,7 +60,9 @@ void print(const Finding& finding) {
       "{} seeds, {} steps in {:.1f} s: {:.0f} steps a second ({:.0f} a second of processor time)\n"
       "{} crashes, {} failures of the disk, {} clean stops, {} recoveries, {} rightly refused\n"
       "{} records, {} replies, {} effects started, {} observed, {} checkpoints, {} full checks\n"
-      "{} answers that found nobody; short of space: {} new requests refused, {} others done\n",
+      "{} answers that found nobody; short of space: {} new requests refused, {} others done\n"
+      "{} slow syncs, {} storms of crashes, {} second daemons turned away, {} lines of the "
+      "protocol\n",
       finding.seeds,
       counts.steps,
       finding.seconds,
@@ -79,7 +81,11 @@ void print(const Finding& finding) {
       counts.full_checks,
       counts.undelivered,
       counts.refused_full,
-      counts.finished_full);
+      counts.finished_full,
+      counts.slow_syncs,
+      counts.storms,
+      counts.turned_away,
+      counts.lines);
 }
 
 int run(int argc, char** argv) {

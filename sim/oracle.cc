@@ -26,6 +26,28 @@ void Oracle::asked_otherwise(engine::Ticket ticket) {
   open_.insert_or_assign(ticket.value, Open{});
 }
 
+void Oracle::meant(Request request) {
+  std::string key = request.key;
+  meant_.emplace(std::move(key), std::move(request));
+}
+
+void Oracle::check_meant(const Request& request) {
+  if (request.key.empty()) return;
+  const auto [first, last] = meant_.equal_range(request.key);
+  if (first == last) return;
+  const auto is_it = [&](const auto& meant) { return meant.second == request; };
+  if (std::none_of(first, last, is_it)) {
+    report_.violated(fmt::format("a line was read as another request: key {}, {}",
+                                 request.key,
+                                 codec::to_json(request.command)));
+  }
+}
+
+void Oracle::overheard(engine::Sequence sequence) {
+  ++replies_;
+  if (check_told(sequence, "a reply")) advance_models(sequence);
+}
+
 void Oracle::took(engine::Batch& batch) {
   const auto entries = batch.entries();
   ++batches_;
@@ -50,6 +72,7 @@ void Oracle::committed() {
     const Time now = shadow_.now;
     const Time leases_from = shadow_.leases_from;
     const EffectEnded* ended = std::get_if<EffectEnded>(&*input);
+    if (const auto* request = std::get_if<Request>(&*input)) check_meant(*request);
     Said said = apply_to(shadow_, *input, kept.stamp);
     if (!said.changed || shadow_.sequence != kept.sequence) {
       return report_.violated(fmt::format("record {} changes nothing", kept.sequence));
@@ -211,7 +234,10 @@ void Oracle::advance_models(engine::Sequence through) {
       }
       waiting_keys_.erase(key);
     }
-    if (const auto* lost = std::get_if<Undelivered>(&decided->input)) keys_.erase(lost->key);
+    if (const auto* lost = std::get_if<Undelivered>(&decided->input)) {
+      const auto found = keys_.find(lost->key);
+      if (found != keys_.end() && !found->second.waiter) keys_.erase(found);
+    }
     const Outgoing* effect = nullptr;
     std::optional<Outgoing> done;
     if (const auto* ended = std::get_if<EffectEnded>(&decided->input)) {

@@ -38,6 +38,10 @@ class Oracle {
   void asked(engine::Ticket ticket, Request request, Stamp stamp);
   // Tickets for a return of a session or a copy of the state: only that they are answered.
   void asked_otherwise(engine::Ticket ticket);
+  // What a line of the protocol meant: one of these is what a durable request of its key must be.
+  void meant(Request request);
+  // A reply to somebody whose request is not known here: it is durable, and comes in order.
+  void overheard(engine::Sequence sequence);
   bool is_open(engine::Ticket ticket) const { return open_.contains(ticket.value); }
   std::size_t open() const { return open_.size(); }
 
@@ -112,6 +116,7 @@ class Oracle {
   void advance_models(engine::Sequence through);
   void judge_key(const Request& request, const Reply& reply, bool applied);
   bool check_told(engine::Sequence sequence, const char* what);
+  void check_meant(const Request& request);
 
   Report& report_;
   State shadow_;
@@ -132,6 +137,7 @@ class Oracle {
   std::map<EffectId, Outgoing> effects_;  // asked for, and without an outcome
   std::map<std::string, Remembered> keys_;
   std::map<std::uint64_t, std::string> waiting_keys_;
+  std::multimap<std::string, Request> meant_;
   std::vector<EffectId> settled_;
   std::uint64_t replies_ = 0;
 

@@ -27,6 +27,9 @@ Plan draw_plan(Dice& dice) {
   plan.lost_file = maybe(dice, 2, 6);
   plan.other_version = maybe(dice, 4, 10);
   plan.disk_full = maybe(dice, 500, 3000);
+  plan.slow_sync = maybe(dice, 20, 200);
+  plan.storm = maybe(dice, 2, 6);
+  plan.second_daemon = maybe(dice, 100, 1000);
   plan.clock_set = maybe(dice, 100, 1000);
   plan.suspend = maybe(dice, 100, 1000);
   plan.stall = maybe(dice, 100, 1000);
@@ -34,6 +37,7 @@ Plan draw_plan(Dice& dice) {
   plan.answer_lost = maybe(dice, 3, 30);
   plan.process_dies = maybe(dice, 50, 500);
   plan.duplicate = maybe(dice, 4, 30);
+  plan.wire = maybe(dice, 3, 20);
   plan.never_returns = maybe(dice, 2, 6);
   plan.cannot_know = maybe(dice, 1, 4);
   plan.survives = dice.between(0, 100);
@@ -70,8 +74,10 @@ std::string describe(const Plan& plan) {
   return fmt::format(
       "steps {} | 1 in: power {} kill {} strikes: power {} kill {} eio {} in recovery {} reads {} "
       "| "
-      "stop {} flip {} version {} full {} | set {} suspend {} stall {} | gone {} dies {} twice {} "
-      "never {} unknown {} | % survive {} fail {} clients {} time {} writer {} keyed {} | segment "
+      "stop {} flip {} version {} full {} slow {} storm {} second {} | set {} suspend {} stall {} "
+      "| "
+      "gone {} dies {} twice {} wire {} never {} unknown {} | % survive {} fail {} clients {} time "
+      "{} writer {} keyed {} | segment "
       "{} "
       "snapshot {}",
       plan.steps,
@@ -86,12 +92,16 @@ std::string describe(const Plan& plan) {
       plan.bit_flip,
       plan.other_version,
       plan.disk_full,
+      plan.slow_sync,
+      plan.storm,
+      plan.second_daemon,
       plan.clock_set,
       plan.suspend,
       plan.stall,
       plan.client_gone,
       plan.process_dies,
       plan.duplicate,
+      plan.wire,
       plan.never_returns,
       plan.cannot_know,
       plan.survives,

@@ -26,6 +26,9 @@ struct Plan {
   std::uint64_t lost_file = 0;      // of starts: likewise
   std::uint64_t other_version = 0;  // of starts: one that decides differently
   std::uint64_t disk_full = 0;
+  std::uint64_t slow_sync = 0;      // of commits: one that takes seconds
+  std::uint64_t storm = 0;          // of crashes: the first of several, one soon after the other
+  std::uint64_t second_daemon = 0;  // another is started while this one runs
   std::uint64_t clock_set = 0;
   std::uint64_t suspend = 0;
   std::uint64_t stall = 0;
@@ -34,6 +37,7 @@ struct Plan {
   std::uint64_t answer_lost = 0;  // of answers: the connection ends before it is there
   std::uint64_t process_dies = 0;
   std::uint64_t duplicate = 0;  // of requests: sent twice at once
+  std::uint64_t wire = 0;       // of what clients do: in lines of the protocol
   std::uint64_t never_returns = 0;
   std::uint64_t cannot_know = 0;  // of runs that a loss of power ended
   std::uint64_t survives = 80;    // percent of runs that outlive a killed daemon

@@ -28,6 +28,10 @@ TEST(Simulator, FindsNothingInAFewSeeds) {
   // On a disk that is short of space new work is refused, and work is still finished.
   EXPECT_GT(finding.counts.refused_full, 0U);
   EXPECT_GT(finding.counts.finished_full, 0U);
+  EXPECT_GT(finding.counts.slow_syncs, 0U);
+  EXPECT_GT(finding.counts.storms, 0U);
+  EXPECT_GT(finding.counts.turned_away, 0U);
+  EXPECT_GT(finding.counts.lines, 100U);
 }
 
 TEST(Simulator, RunsASeedTheSameWayEveryTime) {

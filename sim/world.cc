@@ -23,6 +23,10 @@ void Counts::add(const Counts& other) {
   undelivered += other.undelivered;
   refused_full += other.refused_full;
   finished_full += other.finished_full;
+  slow_syncs += other.slow_syncs;
+  storms += other.storms;
+  turned_away += other.turned_away;
+  lines += other.lines;
 }
 
 World::World(std::uint64_t seed, Report& report, std::optional<std::uint64_t> steps)
@@ -33,7 +37,8 @@ World::World(std::uint64_t seed, Report& report, std::optional<std::uint64_t> st
       disk_(dice_.roll()),
       hands_(dice_, plan_, report_),
       oracle_(report_),
-      clients_(dice_, plan_, hands_) {
+      clients_(dice_, plan_, hands_),
+      wire_(dice_, report_, [this](Request request) { oracle_.meant(std::move(request)); }) {
   if (steps) plan_.steps = *steps;
   report_.say("seed {}: {}", seed_, describe(plan_));
 }
@@ -49,6 +54,8 @@ void World::run() {
   counts_.replies = oracle_.replies();
   counts_.effects = hands_.started();
   counts_.observed = hands_.observed();
+  counts_.lines = wire_.lines();
+  wire_.end();
   daemon_.reset();
 }
 
@@ -105,6 +112,7 @@ void World::deliver() {
   for (const EffectId effect : oracle_.take_settled()) hands_.settled(effect);
   oracle_.delivered(engine.durable());
   take_back_lost();
+  if (wire_.catch_up(stamp())) touch_all();
   if (std::optional<engine::Snapshot> snapshot = engine.take_snapshot()) {
     if (snapshot->sequence() > oracle_.durable()) {
       report_.violated("a checkpoint was handed out before it was durable");
@@ -137,6 +145,7 @@ void World::drain() {
   disk_.set_free_space(std::uint64_t{1} << 40U);
   hands_.be_kind();
   while (!daemon_ && !report_.failed()) start();
+  if (!report_.failed()) wire_.finish(stamp());
   for (std::size_t i = 0; i < clients_.size() && !report_.failed(); ++i) {
     daemon_->engine->session_ended(clients_.at(i).session, stamp());
     clients_.new_connection(i);
@@ -169,7 +178,7 @@ void World::drain() {
   const State& state = daemon_->engine->state();
   report_.violated(fmt::format(
       "not everything came to its end: {} effects, {} waiters, {} takers, {} open pipelines, {} "
-      "open decisions, {} ready, {} due, idle {}, open tickets {}",
+      "open decisions, {} ready, {} due, idle {}, open tickets {}, unanswered lines {}",
       state.outbox.size(),
       state.grants.waiters.size(),
       state.queues.takers.size(),
@@ -178,13 +187,15 @@ void World::drain() {
       state.queues.ready.size(),
       state.queues.due.size(),
       daemon_->engine->is_idle(),
-      oracle_.open()));
+      oracle_.open(),
+      wire_.unanswered()));
 }
 
 bool World::is_drained() const {
   const engine::Engine& engine = *daemon_->engine;
   const State& state = engine.state();
   if (!engine.is_idle() || daemon_->batch || oracle_.open() != 0) return false;
+  if (wire_.unanswered() != 0) return false;
   if (!state.outbox.empty() || engine.outbox().size() != 0) return false;
   if (!state.grants.waiters.empty() || !state.queues.takers.empty()) return false;
   if (state.pipelines.open != 0 || !state.decisions.open_of.empty()) return false;

@@ -12,6 +12,7 @@
 #include "sim/oracle.h"
 #include "sim/plan.h"
 #include "sim/report.h"
+#include "sim/wire.h"
 
 #include <cstdint>
 #include <memory>
@@ -42,6 +43,10 @@ struct Counts {
   std::uint64_t undelivered = 0;    // answers to connections that were gone
   std::uint64_t refused_full = 0;   // new work while the disk was short of space
   std::uint64_t finished_full = 0;  // and work that was finished meanwhile
+  std::uint64_t slow_syncs = 0;
+  std::uint64_t storms = 0;
+  std::uint64_t turned_away = 0;  // second daemons
+  std::uint64_t lines = 0;        // of the protocol, sent whole
 
   void add(const Counts& other);
 };
@@ -108,6 +113,7 @@ class World final : private engine::Listener, private engine::Projector {
   void project();
   void judge_reserve(const Result<journal::Sequence>& committed);
   void failed(const Error& error);
+  bool waits_for_disk();
 
   // world_faults.cc
   void maybe_fault();
@@ -121,6 +127,7 @@ class World final : private engine::Listener, private engine::Projector {
   void damage();
   void lose_file();
   bool try_version();
+  void second_daemon();
   Result<engine::Remembered> remember(journal::Recovery& recovery);
   void began(engine::Remembered remembered, std::unique_ptr<journal::Journal> journal);
   journal::Options options() const;
@@ -144,6 +151,7 @@ class World final : private engine::Listener, private engine::Projector {
   SimHands hands_;
   Oracle oracle_;
   Clients clients_;
+  Wire wire_;
   Counts counts_;
 
   std::optional<Daemon> daemon_;
@@ -154,13 +162,18 @@ class World final : private engine::Listener, private engine::Projector {
   Disk::Fault strike_ = Disk::Fault::Eio;
   std::uint64_t strike_at_ = 0;
   bool full_ = false;
-  std::uint64_t reserve_ = 0;  // what can be committed though the disk is full
+  std::optional<Duration> slow_until_;  // by the boot clock: the disk is busy
+  std::uint64_t storm_ = 0;             // crashes that are still to come
+  std::uint64_t reserve_ = 0;           // what can be committed though the disk is full
   std::uint64_t until_check_ = 0;
   bool touched_grants_ = true;  // by what happened since the last check
   bool touched_queues_ = true;
   Sequence checked_ = 0;
 
-  std::uint64_t last_ticket_ = 0;
+  // Ours begin where those of the protocol's desk will not come.
+  static constexpr std::uint64_t own_tickets = std::uint64_t{1} << 40U;
+  static bool is_of_wire(engine::Ticket ticket) { return ticket.value < own_tickets; }
+  std::uint64_t last_ticket_ = own_tickets;
   std::unordered_map<std::uint64_t, Asker> askers_;
   struct Waiter {
     std::size_t client = 0;

@@ -47,6 +47,11 @@ void World::submit(std::size_t client, Request request) {
 }
 
 void World::client_acts() {
+  if (dice_.one_in(plan_.wire)) {
+    if (!daemon_->engine->wants_input() && !dice_.one_in(8)) return;
+    touch_all();
+    return wire_.act(stamp(), daemon_->engine->state().queues.items.size() > plan_.items);
+  }
   const std::size_t index = clients_.any();
   Client& client = clients_.at(index);
   engine::Engine& engine = *daemon_->engine;
@@ -108,6 +113,10 @@ void World::replied(engine::Ticket ticket, engine::Sequence sequence, const Repl
         "    ticket {} is answered at {}: {}", ticket.value, sequence, codec::to_json(reply));
   }
   report_.mark(ticket.value * 1000003 + sequence);
+  if (is_of_wire(ticket)) {
+    oracle_.overheard(sequence);
+    return wire_.replied(ticket, sequence, reply);
+  }
   oracle_.replied(ticket, sequence, reply);
   const auto found = askers_.find(ticket.value);
   if (found == askers_.end()) return;
@@ -149,7 +158,7 @@ void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& re
   report_.mark(waiter.value + sequence);
   oracle_.answered(waiter, sequence, reply);
   const auto found = waiters_.find(waiter.value);
-  if (found == waiters_.end()) return;
+  if (found == waiters_.end()) return wire_.answered(waiter, sequence, reply);
   Waiter waited = std::move(found->second);
   waiters_.erase(found);
   // It waited over a connection that is gone, or that ends at this very moment.
@@ -161,12 +170,17 @@ void World::answered(WaiterId waiter, engine::Sequence sequence, const Reply& re
   clients_.answered(waited.client, waiter, reply);
 }
 
-void World::queried(engine::Ticket ticket, const State& state, Stamp) {
+void World::queried(engine::Ticket ticket, const State& state, Stamp stamp) {
+  if (is_of_wire(ticket)) {
+    if (state.sequence > oracle_.durable()) report_.violated("a line tells what is not durable");
+    return wire_.queried(ticket, state, stamp);
+  }
   oracle_.queried(ticket, state);
   askers_.erase(ticket.value);
 }
 
-void World::unavailable(engine::Ticket ticket, const Error&) {
+void World::unavailable(engine::Ticket ticket, const Error& error) {
+  if (is_of_wire(ticket)) return wire_.unavailable(ticket, error);
   oracle_.unavailable(ticket);
   const auto found = askers_.find(ticket.value);
   if (found == askers_.end()) return;

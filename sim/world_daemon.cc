@@ -1,6 +1,7 @@
 #include "sim/world.h"
 
 #include <algorithm>
+#include <utility>
 
 // What the daemon's own threads do: commits, and the work beside them.
 namespace reeve::sim {
@@ -17,6 +18,7 @@ void World::writer_goes_on() {
     daemon.committed = false;
     if (dice_.percent(50)) return;
   }
+  if (waits_for_disk()) return;
   if (!daemon.committed) {
     report_.say("  commit {} to {}", daemon.batch->first, daemon.batch->last);
     const Result<journal::Sequence> last = daemon.journal->commit(daemon.batch->entries());
@@ -31,6 +33,21 @@ void World::writer_goes_on() {
   daemon.engine->committed(daemon.batch->last);
   daemon.batch.reset();
   daemon.committed = false;
+}
+
+// A disk that takes seconds for one commit: meanwhile all else goes on.
+bool World::waits_for_disk() {
+  const Duration now = clocks_.reading().boot;
+  if (!faults_) slow_until_.reset();
+  if (slow_until_ && now < *slow_until_) return true;
+  if (std::exchange(slow_until_, std::nullopt) || !faults_) return false;
+  if (!dice_.one_in(plan_.slow_sync)) return false;
+  const Duration takes{
+      static_cast<std::int64_t>(dice_.between(50, dice_.one_in(5) ? 20'000 : 2000))};
+  report_.say("  the disk takes {} ms", takes.count());
+  slow_until_ = now + takes;
+  ++counts_.slow_syncs;
+  return true;
 }
 
 // Whoever had a spare segment when the disk filled up can commit about as much as that holds.
@@ -67,7 +84,9 @@ void World::failed(const Error& error) {
   request.command = EmitCustom{"too:late", {}};
   submit(0, std::move(request));
   engine.deliver();
+  wire_.give_up(error);
   if (oracle_.open() != 0) report_.violated("a request was left open after the failure");
+  if (wire_.unanswered() != 0) report_.violated("a line was left open after the failure");
   if (engine.take_batch()) report_.violated("the engine wants to commit after a failure");
   disk_.spare_us();
   take_disk_down(Disk::Fault::Kill);

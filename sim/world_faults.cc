@@ -34,6 +34,11 @@ void World::maybe_fault() {
   strike(plan_.strike_power, Disk::Fault::PowerLoss, 24);
   strike(plan_.strike_kill, Disk::Fault::Kill, 24);
   strike(plan_.strike_eio, Disk::Fault::Eio, 12);
+  if (!struck_ && dice_.one_in(plan_.second_daemon)) second_daemon();
+  if (storm_ > 0 && dice_.one_in(12)) {
+    --storm_;
+    return crash(dice_.one_in(2) ? Disk::Fault::PowerLoss : Disk::Fault::Kill);
+  }
   if (dice_.one_in(plan_.power_loss)) return crash(Disk::Fault::PowerLoss);
   if (dice_.one_in(plan_.kill)) return crash(Disk::Fault::Kill);
   if (dice_.one_in(plan_.clean_stop)) stop_cleanly();
@@ -60,6 +65,11 @@ void World::crash(Disk::Fault how) {
     take_disk_down(how);
   }
   report_.say("── crash: {}", how == Disk::Fault::PowerLoss ? "power" : "kill");
+  if (faults_ && storm_ == 0 && dice_.one_in(plan_.storm)) {
+    storm_ = dice_.between(2, 6);
+    ++counts_.storms;
+    report_.say("  the first of {} in a row", storm_ + 1);
+  }
   report_.mark(how == Disk::Fault::PowerLoss ? 7 : 8);
   end_daemon(how == Disk::Fault::PowerLoss);
   disk_.restart(how);
@@ -72,6 +82,8 @@ void World::crash(Disk::Fault how) {
 }
 
 void World::end_daemon(bool power_lost) {
+  wire_.end();
+  slow_until_.reset();
   daemon_->checkpointer.reset();
   daemon_->engine.reset();
   daemon_.reset();
@@ -93,10 +105,14 @@ void World::end_daemon(bool power_lost) {
 // All that was decided is written, a checkpoint is made, and the journal says goodbye.
 void World::stop_cleanly() {
   report_.say("── clean stop");
+  // It waits for the disk, however long that takes.
+  const std::uint64_t slow_sync = std::exchange(plan_.slow_sync, 0);
+  slow_until_.reset();
   for (int i = 0; i < 40 && daemon_ && !daemon_->engine->is_idle(); ++i) {
     writer_goes_on();
     if (daemon_) deliver();
   }
+  plan_.slow_sync = slow_sync;
   if (!daemon_ || report_.failed()) return;
   const bool checkpoint = dice_.percent(70);
   for (int i = 0; i < 400 && daemon_ && (daemon_->checkpointer || (checkpoint && i == 0)); ++i) {
@@ -209,6 +225,7 @@ void World::began(engine::Remembered remembered, std::unique_ptr<journal::Journa
   daemon_->engine = std::make_unique<engine::Engine>(std::move(remembered), std::move(ports));
   now_ = daemon_->clock->read(clocks_.reading()).stamp;
   looked_ = now_.now;
+  wire_.begin(*daemon_->engine, now_);
   daemon_->engine->begin(now_);
   if (daemon_->engine->state().leases_from != now_.now) {
     report_.violated("leases ran on while nobody listened");
@@ -319,6 +336,21 @@ void World::lose_file() {
   const bool back =
       file && (*file)->write(0, contents.at(name)) && (*file)->sync() && disk_.sync_directory();
   if (!back) report_.violated("the simulator could not put a file back");
+}
+
+// Somebody starts another daemon on the files that this one writes. It must be turned away before
+// it has changed anything.
+void World::second_daemon() {
+  report_.say("  a second daemon is started");
+  const std::map<std::string, std::string> before = disk_.contents();
+  Result<std::unique_ptr<journal::Recovery>> second = journal::open_file_journal(disk_, options());
+  if (!second && second.error().code == Error::Code::Conflict) {
+    ++counts_.turned_away;
+    if (disk_.contents() != before) report_.violated("a second daemon changed something");
+    return;
+  }
+  report_.violated(second ? "a second daemon was let in"
+                          : "a second daemon met something else: " + second.error().message);
 }
 
 // A version that decides differently must not go on.

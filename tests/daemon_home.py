@@ -22,6 +22,21 @@ def a_second_daemon_says_who_is_there_and_harms_nothing():
 
 
 @test
+def a_second_daemon_harms_nothing_also_where_the_lock_file_was_removed():
+    with running() as daemon:
+        ana = daemon.client()
+        ana.get("queue.push", queue="q", data=1)
+        os.unlink(os.path.join(daemon.home, "daemon.lock"))
+        second = run_daemon(daemon.home)
+        assert second.returncode == 1 and "another process writes this journal" in second.stderr, \
+            second.stderr
+        ana.get("queue.push", queue="q", data=2)
+        daemon.restart()
+        stats = daemon.client().get("queue.stats", queue="q")["queues"][0]
+        assert stats["pending"] == 2, "what was acknowledged is lost"
+
+
+@test
 def a_stale_socket_is_replaced_and_a_live_one_never():
     with running() as daemon:
         daemon.kill()

@@ -173,6 +173,15 @@ def a_full_disk_refuses_new_work_and_lets_the_old_be_finished():
         daemon = Daemon(home=os.path.join(disk, "home"))
         try:
             ana = daemon.client()
+            bo = daemon.client()
+            # Work that is under way: items, a lock, and somebody who waits for it.
+            items = []
+            for number in range(3):
+                ana.get("queue.push", queue="work", data=number)
+                items += ana.get("queue.take", queues=["work"], holder="ana")["items"]
+            token = ana.get("lock.acquire", names=["main"], holder="ana")["locks"][0]["token"]
+            waits = bo.send("lock.acquire", names=["main"], holder="bo", wait_ms=-1)
+            assert bo.is_silent()
             kept = 0
             code = None
             blob = "x" * 500_000
@@ -184,8 +193,29 @@ def a_full_disk_refuses_new_work_and_lets_the_old_be_finished():
                 kept += 1
             assert code == "DISK_FULL", (code, kept)
             assert ana.get("queue.stats", queue="q")["queues"][0]["pending"] == kept
-            # What finishes work still goes through.
+            # Not one byte is left for anybody: what finishes work still goes through.
+            with contextlib.suppress(OSError), \
+                    open(os.path.join(disk, "filler"), "wb", buffering=0) as filler:
+                while filler.write(b"x" * 65536):
+                    pass
+            assert ana.refused("queue.push", queue="q", data=1) == "DISK_FULL"
+            one, two, three = ({"id": item["id"], "claim": item["claim"]} for item in items)
+            assert ana.get("queue.complete", queue="work", **one)["id"] == one["id"]
+            assert ana.get("queue.release", queue="work", **two)["id"] == two["id"]
+            assert ana.get("queue.fail", queue="work", error="no", **three)["state"] == "pending"
+            assert ana.get("lock.heartbeat", name="main", holder="ana", token=token)
+            assert bo.get("request.cancel", id=waits)["found"]
+            assert bo.read()["error"]["data"]["code"] == "CANCELLED"
+            assert ana.get("lock.release", name="main", holder="ana")["outcome"] == "released"
             assert ana.get("queue.purge", queue="q", state="pending")["count"] == kept
+            daemon.kill()
+            os.unlink(os.path.join(disk, "filler"))
+            daemon.start()
+            ana = daemon.client()
+            work = ana.get("queue.stats", queue="work")["queues"][0]
+            waiting = work["pending"] + work["delayed"]  # the one that failed rests for a while
+            assert (waiting, work["processing"], work["completed"]) == (2, 0, 1), work
+            assert ana.get("lock.show", name="main")["state"] == "free"
             assert daemon.stop() == 0
             daemon.start()
             assert daemon.client().get("queue.stats", queue="q")["queues"][0]["pending"] == 0

@@ -86,7 +86,9 @@ void Desk::submit_and_leave(Connection& from, Call call, Request request, Stamp 
 
 void Desk::submit_looking(Asked asked, Request request, Stamp now) {
   asked.look = true;
+  asked.first = true;
   const engine::Ticket reply = ticket(asked);
+  asked.first = false;
   const engine::Ticket state = ticket(asked);
   CHECK(state.value == reply.value + 1);
   engine_->submit(reply, std::move(request), now);
@@ -150,6 +152,9 @@ void Desk::replied(engine::Ticket ticket, Sequence sequence, const Reply& reply)
   const Waiting* waiting = std::get_if<Waiting>(&reply.value);
   if (waiting && !asked.leaves) {
     asked.waited = true;
+    // Whoever waits is told by what ends the wait, and not by the state that was asked for beside
+    // it.
+    if (std::exchange(asked.first, false)) tickets_.at(ticket.value + 1).call = {};
     const auto [place, is_new] = waiters_.try_emplace(waiting->waiter.value, asked);
     if (!is_new) {
       if (Connection* before = find(place->second.session)) before->taken_over(place->second.call);
@@ -205,7 +210,7 @@ void Desk::unavailable(engine::Ticket ticket, const Error& error) {
   const Asked asked = std::move(found->second);
   tickets_.erase(found);
   // Of the two tickets of submit_and_look() one answer is enough.
-  if (asked.look && !asked.reply && tickets_.contains(ticket.value + 1)) return;
+  if (asked.first || !asked.call) return;
   if (Connection* connection = find(asked.session)) connection->unavailable(asked.call, error);
 }
 

@@ -119,6 +119,7 @@ class Desk final : public engine::Listener {
     ProjectNo project;
     std::string key;
     bool look = false;     // it wants the state with its reply
+    bool first = false;    // of two tickets: the one behind it is the state's, and tells
     bool leaves = false;   // it does not wait for what it asked for
     bool returns = false;  // session.resume, of:
     SessionId old = {};

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace reeve::api {
 namespace {
@@ -348,6 +350,21 @@ TEST_F(RpcTest, WhenTheJournalFailsEverybodyIsTold) {
   counter.desk().give_up(*counter.engine().wants_stop());
   EXPECT_TRUE(has(counter.read(bo).at(0), {"UNAVAILABLE"}));
   EXPECT_TRUE(has(counter.ask(ana, "queue.push", R"({"queue":"q","data":1})"), {"UNAVAILABLE"}));
+}
+
+// What is told with a look at the state too, whatever was asked behind it; each once.
+TEST_F(RpcTest, WhenTheJournalFailsWhoAskedBeforeOthersIsToldToo) {
+  disk.fails = Error{Error::Code::Io, "the disk said no"};
+  counter.send(ana, R"({"id":1,"method":"sem.create","params":{"name":"s","capacity":1}})");
+  counter.send(ana, R"({"id":2,"method":"queue.push","params":{"queue":"q","data":1}})");
+  counter.send(ana, R"({"id":3,"method":"sem.create","params":{"name":"t","capacity":1}})");
+  counter.settle();
+  std::vector<std::string> told = counter.read(ana);
+  std::ranges::sort(told);
+  ASSERT_EQ(told.size(), 3U);
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    EXPECT_TRUE(has(told[i], {R"("id":)" + std::to_string(i + 1), "UNAVAILABLE"}));
+  }
 }
 
 TEST_F(RpcTest, NothingIsToldBeforeItIsDurable) {

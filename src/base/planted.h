@@ -26,6 +26,7 @@ enum class Bug : std::uint8_t {
   NoSequenceCheck,         // a gap between segments is not seen
   NoGroupCheck,            // part of a commit group is taken for all of it
   CorruptionCut,           // a bad record before valid ones is taken for a torn tail
+  SecondDaemon,            // a second daemon may write what another is writing
   // engine
   ReplyEarly,        // replies leave before they are durable
   EventsEarly,       // followers hear of what is not durable
@@ -69,6 +70,7 @@ inline constexpr std::array bug_names{
     BugName{Bug::NoGroupCheck, "no_group_check", "journal"},
     BugName{Bug::StartNameUnsynced, "start_name_unsynced", "journal"},
     BugName{Bug::CorruptionCut, "corruption_cut", "journal"},
+    BugName{Bug::SecondDaemon, "second_daemon", "journal"},
     BugName{Bug::ReplyEarly, "reply_early", "engine"},
     BugName{Bug::EventsEarly, "events_early", "engine"},
     BugName{Bug::EffectsEarly, "effects_early", "engine"},

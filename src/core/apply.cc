@@ -201,7 +201,10 @@ void Root::handle(const Undelivered& undelivered) {
       board::take_back(turn_, *started);
     }
   }
-  key::forget(turn_, {undelivered.project, undelivered.key});
+  // A key that waits is another request's by now: its first one was answered, and that is over.
+  const key::Name name{undelivered.project, undelivered.key};
+  const key::Entry* entry = turn_.state().keys.entries.find(name);
+  if (entry && !entry->waiter) key::forget(turn_, name);
 }
 
 // The outbox entry goes first: whatever the outcome causes, it is not asked for twice.

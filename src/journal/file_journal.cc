@@ -13,6 +13,7 @@ namespace reeve::journal {
 
 FileJournal::FileJournal(Files& files, const Options& options, Inheritance inheritance)
     : files_(files),
+      claim_(std::move(inheritance.claim)),
       options_(options),
       id_(inheritance.id),
       first_of_run_(inheritance.writer.header().number),

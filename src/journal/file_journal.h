@@ -19,6 +19,10 @@ struct Options {
   // there is none such, from the very first record, or, if that is gone, from the oldest snapshot.
   Sequence base_limit = std::numeric_limits<Sequence>::max();
 
+  // Nobody else may write here from the first look until the journal is destroyed. Not for those
+  // who only look: they may do so while another writes.
+  bool claims = true;
+
   std::uint64_t first_segment = std::uint64_t{1} << 20U;  // those after a filled one double
   std::uint64_t largest_segment = std::uint64_t{64} << 20U;
   // The spare segment has room for a group of this size whatever becomes of the disk: no input is

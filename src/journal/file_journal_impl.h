@@ -27,6 +27,7 @@ struct SnapshotFileInfo {
 
 // What recovery hands over.
 struct Inheritance {
+  std::unique_ptr<Claim> claim;
   JournalId id;
   SegmentWriter writer;
   Sequence next_sequence = 1;
@@ -82,6 +83,7 @@ class FileJournal final : public Journal {
   Sequence covered() const;
 
   Files& files_;
+  const std::unique_ptr<Claim> claim_;
   const Options options_;
   const JournalId id_;
   const std::uint64_t first_of_run_;  // the number of the segment that the start made

@@ -45,6 +45,42 @@ TEST(Journal, ReadsWhatIsDurable) {
   EXPECT_EQ(read_from(*opened->journal, 1).size(), 7U);
 }
 
+// As the daemon opens it: alone.
+Options alone() {
+  Options options = small_options();
+  options.claims = true;
+  return options;
+}
+
+TEST(Journal, ASecondOneWhoWouldWriteIsTurnedAwayAndChangesNothing) {
+  Scratch scratch;
+  Result<Opened> first = open(scratch.files(), alone());
+  ASSERT_TRUE(first.has_value()) << first.error().message;
+  commit(*first->journal, {"a"});
+  const Strings names = scratch.names();
+
+  const Result<Opened> second = open(scratch.files(), alone());
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, Error::Code::Conflict);
+  EXPECT_NE(second.error().message.find(scratch.path()), std::string::npos);
+  EXPECT_EQ(scratch.names(), names);
+  EXPECT_EQ(commit(*first->journal, {"b"}), 2U);
+
+  first->journal.reset();
+  EXPECT_EQ(open(scratch.files(), alone())->payloads, (Strings{"a", "b"}));
+}
+
+TEST(Journal, ThatIsWrittenCanBeLookedAt) {
+  Scratch scratch;
+  const Result<Opened> opened = open(scratch.files(), alone());
+  commit(*opened->journal, {"a"});
+  Options looks = alone();
+  looks.claims = false;
+  const Result<std::unique_ptr<Recovery>> looker = open_file_journal(scratch.files(), looks);
+  ASSERT_TRUE(looker.has_value()) << looker.error().message;
+  EXPECT_EQ(commit(*opened->journal, {"b"}), 2U);
+}
+
 TEST(Journal, AGroupLargerThanASegmentGetsALargerOne) {
   Scratch scratch;
   const std::string large(100'000, 'x');

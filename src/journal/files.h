@@ -66,12 +66,24 @@ class File {
   virtual void renamed(const std::string& /*path*/) {}
 };
 
+// That nobody else writes here, until it is destroyed or its process has ended, however it ended.
+class Claim {
+ public:
+  Claim() = default;
+  Claim(const Claim&) = delete;
+  Claim& operator=(const Claim&) = delete;
+  virtual ~Claim() = default;
+};
+
 class Files {
  public:
   Files() = default;
   Files(const Files&) = delete;
   Files& operator=(const Files&) = delete;
   virtual ~Files() = default;
+
+  // Never waits: what another has claimed is Error::Code::Conflict. It changes nothing on the disk.
+  virtual Result<std::unique_ptr<Claim>> claim() = 0;
 
   // A new, empty file; what had the name before is gone.
   virtual Result<std::unique_ptr<File>> create(const std::string& name, Access access) = 0;

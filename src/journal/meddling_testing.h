@@ -33,6 +33,7 @@ class Meddling final : public Files {
     return std::exchange(calls_, {});
   }
 
+  Result<std::unique_ptr<Claim>> claim() override { return files_.claim(); }
   Result<std::unique_ptr<File>> create(const std::string& name, Access access) override {
     if (const auto error = asked("create " + name)) return fail(*error);
     return wrapped(files_.create(name, access), name);

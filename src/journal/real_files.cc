@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <memory>
 #include <string_view>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -133,6 +134,15 @@ class RealFile final : public File {
   bool direct_;
 };
 
+class RealClaim final : public Claim {
+ public:
+  explicit RealClaim(int directory) : directory_(directory) {}
+  ~RealClaim() override { ::close(directory_); }
+
+ private:
+  int directory_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<RealFiles>> RealFiles::open_directory(const std::string& path,
@@ -185,6 +195,18 @@ Result<std::unique_ptr<File>> RealFiles::open_file(const std::string& name,
     return failure;
   }
   return std::make_unique<RealFile>(descriptor, path_of(name), direct);
+}
+
+// Where the file system knows no such lock (NFS locks no directory), the home's own has to do.
+Result<std::unique_ptr<Claim>> RealFiles::claim() {
+  const int directory = ::openat(directory_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return failed(errno, fmt::format("cannot open the directory {}", path_));
+  auto claim = std::make_unique<RealClaim>(directory);
+  if (::flock(directory, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return fail(Error::Code::Conflict,
+                fmt::format("{} is in use: another process writes this journal", path_));
+  }
+  return claim;
 }
 
 Result<std::unique_ptr<File>> RealFiles::create(const std::string& name, Access access) {

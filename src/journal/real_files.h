@@ -29,6 +29,8 @@ class RealFiles final : public Files {
   // Direct or DataSync: what the probe found, or what was asked for.
   SyncMethod sync_method() const { return method_; }
 
+  // A lock on the directory itself, so that there is no file of it that somebody could remove.
+  Result<std::unique_ptr<Claim>> claim() override;
   Result<std::unique_ptr<File>> create(const std::string& name, Access access) override;
   Result<std::unique_ptr<File>> open(const std::string& name, Access access) override;
   Result<void> rename(const std::string& from, const std::string& to) override;

@@ -6,9 +6,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <csignal>
 #include <filesystem>
 #include <string>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace reeve::journal {
 namespace {
@@ -38,6 +42,34 @@ TEST_P(RealFilesBoth, BlocksAreReadAsTheyWereWritten) {
   EXPECT_EQ(
       scratch.bytes("a"),
       std::string(block_size, '\0') + std::string(block_size, 'x') + std::string(block_size, '\0'));
+}
+
+TEST_P(RealFilesBoth, WhatAnotherProcessHasClaimedIsFreeWhenThatWasKilled) {
+  Scratch scratch;
+  const auto files = RealFiles::open_directory(scratch.path(), GetParam());
+  std::array<int, 2> told{};
+  ASSERT_EQ(::pipe(told.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto claim = (*files)->claim();
+    const char yes = claim ? 'y' : 'n';
+    if (::write(told[1], &yes, 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char answer = 0;
+  ASSERT_EQ(::read(told[0], &answer, 1), 1);
+  EXPECT_EQ(answer, 'y');
+  const auto refused = (*files)->claim();
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, Error::Code::Conflict);
+
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  const auto claim = (*files)->claim();
+  EXPECT_TRUE(claim.has_value()) << claim.error().message;
+  EXPECT_FALSE((*files)->claim().has_value());
+  ::close(told[0]);
+  ::close(told[1]);
 }
 
 TEST_P(RealFilesBoth, AWholeJournalLivesOnThem) {

@@ -21,6 +21,12 @@ std::unexpected<Error> corrupt(std::string message) {
 // --------------------------------------------------------------------------------
 
 Result<void> FileRecovery::look() {
+  // Before the first look: what is seen must still be so when the first byte is written.
+  if (options_.claims && !planted(Bug::SecondDaemon)) {
+    Result<std::unique_ptr<Claim>> claim = files_.claim();
+    if (!claim) return fail(claim.error());
+    claim_ = *std::move(claim);
+  }
   const Result<std::vector<std::string>> names = files_.list();
   if (!names) return fail(names.error());
   listing_ = listing_of(*names);

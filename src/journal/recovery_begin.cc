@@ -26,7 +26,8 @@ Result<std::unique_ptr<Journal>> FileRecovery::begin() {
   for (const SegmentHeader& header : segments_) {
     segments.push_back({header.number, header.first_sequence, header.size});
   }
-  Inheritance inheritance{.id = *id_,
+  Inheritance inheritance{.claim = std::move(claim_),
+                          .id = *id_,
                           .writer = std::move(*writer),
                           .next_sequence = next_sequence_,
                           .next_group = next_group_,

@@ -47,6 +47,7 @@ class FileRecovery final : public Recovery {
 
   Files& files_;
   const Options options_;
+  std::unique_ptr<Claim> claim_;
   Listing listing_;
   std::vector<SegmentHeader> segments_;
   std::optional<JournalId> id_;

@@ -33,7 +33,8 @@ Result<void> nothing_in(std::span<const Record> /*group*/, Extent /*extent*/) { 
 
 // Goes the way of a start, up to where it would begin to write.
 Result<Findings> rehearse(Files& files) {
-  const Result<std::unique_ptr<Recovery>> recovery = open_file_journal(files, Options{});
+  const Result<std::unique_ptr<Recovery>> recovery =
+      open_file_journal(files, Options{.fresh_id = {}, .claims = false});
   if (!recovery) return fail(recovery.error());
   for (;;) {
     const Result<std::string_view> chunk = (*recovery)->next_chunk();
