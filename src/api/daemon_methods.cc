@@ -40,10 +40,23 @@ void stop(Asking& ask) {
 
 void checkpoint(Asking& ask) { ask.checkpoint(); }
 
+void reload(Asking& ask) {
+  if (!ask.params.finish()) return ask.answer([](Tell&) {});
+  const Result<void> read = ask.desk().steward().reload();
+  ask.answer([read](Tell& tell) {
+    if (read) {
+      tell.result();
+    } else {
+      tell.error(code::config_wrong, read.error().message);
+    }
+  });
+}
+
 constexpr Named methods[] = {
     {"daemon.status", status},
     {"daemon.stop", stop},
     {"daemon.checkpoint", checkpoint},
+    {"daemon.reload", reload},
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ class Steward {
   virtual const About& about() const = 0;
   virtual void stop(bool kill) = 0;
   virtual void checkpoint(std::function<void(Result<Sequence>)> done) = 0;
+  // Reads its settings again, if it has any. An error: it goes on with those it had.
+  virtual Result<void> reload() { return {}; }
   virtual std::size_t connections() const = 0;
   // Of a process of this host; none if there is none, or it is another user's.
   virtual std::optional<Process> process(std::int64_t pid, bool group) const = 0;

@@ -50,7 +50,8 @@ Loop::Loop(api::About about,
            Log& log,
            std::unique_ptr<journal::Journal> journal,
            engine::Remembered remembered,
-           const adapters::Inherited& for_runs)
+           const adapters::Inherited& for_runs,
+           Settings settings)
     : about_(std::move(about)),
       log_(log),
       journal_(std::move(journal)),
@@ -60,7 +61,8 @@ Loop::Loop(api::About about,
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
       engine_(std::move(remembered), engine::Ports{hands_, desk_}),
-      peers_(poller_, desk_, log_, random_session()) {
+      peers_(poller_, desk_, log_, random_session()),
+      settings_(std::move(settings)) {
   desk_.serve(engine_);
   poller_.add(signals_.get(), {Mark::Kind::Signal}, EPOLLIN, true);
   poller_.add(hands_.fd(), {Mark::Kind::Hands}, EPOLLIN, true);
@@ -84,6 +86,7 @@ Result<void> Loop::run(const std::function<void()>& ready) {
   hands_.begin();
   engine_.begin(now_);
   engine_.submit({}, Request{.command = dispatch::SawBoot{about_.boot_id}}, now_);
+  live_by(settings_);
   ready();
   more_ = true;
   while (stage_ != Stage::Over && !engine_.wants_stop()) turn();
@@ -359,6 +362,36 @@ void Loop::tell_checkpoint(const Result<engine::Sequence>& last) {
       waiter.done(last);
     }
   }
+}
+
+// Whom to tell is part of the state, so that a notification is exactly as durable as its event: it
+// is said to the core, and only if it is not so already.
+void Loop::live_by(const Settings& settings) {
+  engine_.allow_running(settings.running_effects);
+  hands_.keep(settings.keeping);
+  const definition::Set* const told =
+      definition::current(engine_.state().definitions, shared_project);
+  const std::string hash = told ? told->hash : Settings::notify_nobody().hash;
+  if (hash == settings.notifications.hash) return;
+  engine_.submit(
+      {},
+      Request{.command =
+                  definition::Load{shared_project, Boxed<definition::Set>(settings.notifications)}},
+      now_);
+}
+
+Result<void> Loop::reload() {
+  if (!read_settings_) return {};
+  const Result<Settings> read = read_settings_();
+  if (!read) {
+    log_.say("the settings stay as they were: {}", read.error().message);
+    return fail(read.error());
+  }
+  settings_ = *read;
+  live_by(settings_);
+  more_ = true;
+  log_.say("the settings were read again");
+  return {};
 }
 
 std::optional<Process> Loop::process(std::int64_t pid, bool group) const {

@@ -7,6 +7,7 @@
 #include "daemon/log.h"
 #include "daemon/peers.h"
 #include "daemon/poller.h"
+#include "daemon/settings.h"
 #include "engine/clock.h"
 #include "engine/engine.h"
 #include "engine/keeper.h"
@@ -41,13 +42,16 @@ class Loop final : public api::Steward {
        Log& log,
        std::unique_ptr<journal::Journal> journal,
        engine::Remembered remembered,
-       const adapters::Inherited& for_runs = {});
+       const adapters::Inherited& for_runs = {},
+       Settings settings = {});
   ~Loop() override;
 
   // Before run().
   void listen(Descriptor listener, const Listen& how);
   // What SIGUSR1 asks for: beanstalkd takes no more jobs then.
   void on_drain(std::function<void()> drain) { drain_ = std::move(drain); }
+  // How daemon.reload reads the settings again.
+  void on_reload(std::function<Result<Settings>()> read) { read_settings_ = std::move(read); }
 
   // Until somebody wants it to stop: SIGTERM, SIGINT, daemon.stop. Then what is decided is made
   // durable and told, a checkpoint is written, and the journal closed. An error: the journal
@@ -58,6 +62,7 @@ class Loop final : public api::Steward {
   const api::About& about() const override { return about_; }
   void stop(bool kill) override;
   void checkpoint(std::function<void(Result<engine::Sequence>)> done) override;
+  Result<void> reload() override;
   std::size_t connections() const override { return peers_.size(); }
   std::optional<Process> process(std::int64_t pid, bool group) const override;
   JournalUse journal_use() const override;
@@ -71,6 +76,7 @@ class Loop final : public api::Steward {
   void gather();
   void collect();
   void hear_hands();
+  void live_by(const Settings& settings);
   adapters::Surroundings surroundings(const adapters::Inherited& for_runs);
   std::string json_of(const Event& event) const;
   void keep();
@@ -112,6 +118,8 @@ class Loop final : public api::Steward {
   Time next_prepare_;
   bool was_full_ = false;
   std::function<void()> drain_;
+  Settings settings_;
+  std::function<Result<Settings>()> read_settings_;
 };
 
 }  // namespace reeve::daemon

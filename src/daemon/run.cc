@@ -7,6 +7,7 @@
 #include "daemon/listening.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/settings.h"
 #include "engine/recovery.h"
 #include "journal/file_journal.h"
 #include "journal/real_files.h"
@@ -240,6 +241,8 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   prctl(PR_SET_NAME, "reeve");  // it may have been started as /proc/self/exe
   set_signals();
   const adapters::Inherited for_runs = set_limits();
+  const Result<Settings> settings = read_user_settings();
+  if (!settings) return fail(settings.error());
 
   Result<Opened> opened = open_journal(*home, log);
   if (!opened) return fail(opened.error());
@@ -247,7 +250,9 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<BeanstalkDoor> beanstalk =
       BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
   if (!beanstalk) return fail(beanstalk.error());
-  Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered), for_runs);
+  Loop loop(
+      about, log, std::move(opened->journal), std::move(opened->remembered), for_runs, *settings);
+  loop.on_reload(read_user_settings);
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
                       return std::make_unique<api::Rpc>(session, desk);

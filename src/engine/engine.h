@@ -159,6 +159,8 @@ class Engine {
   bool is_full() const;
   journal::Room room() const { return room_; }
   const Outbox& outbox() const { return outbox_; }
+  // How many effects may run at a time. Nothing that is decided depends on it.
+  void allow_running(std::size_t most) { outbox_.allow(most); }
 
  private:
   // What one input caused, until it may leave.

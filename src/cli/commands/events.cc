@@ -32,7 +32,7 @@ void tell(Context& context, const Json& event) {
   }
   const std::string at = event["at"].text();
   const auto moment = parse_moment(at);
-  const std::string time = output.look.iso || !moment ? at : relative(*moment, wall_now());
+  const std::string time = output.iso() || !moment ? at : relative(*moment, wall_now());
   // On a terminal an event is a line; what does not fit is cut.
   const std::string stamp = fmt::format("{:>10}", time);
   std::string words =

@@ -329,7 +329,7 @@ constexpr std::array<Command, 25> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 15> groups{everyday_group,
+  static const std::array<Group, 16> groups{everyday_group,
                                             runbook_group,
                                             pipeline_group,
                                             worker_group,
@@ -342,6 +342,7 @@ std::span<const Group> all_groups() {
                                             sem_group,
                                             queue_group,
                                             project_group,
+                                            config_group,
                                             daemon_group,
                                             journal_group};
   return groups;

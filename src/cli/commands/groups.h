@@ -16,6 +16,7 @@ extern const Group queue_group;
 extern const Group daemon_group;
 extern const Group journal_group;
 extern const Group project_group;
+extern const Group config_group;
 extern const Group runbook_group;
 extern const Group pipeline_group;
 extern const Group worker_group;

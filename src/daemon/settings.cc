@@ -1,0 +1,59 @@
+#include "daemon/settings.h"
+
+#include "config/files.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include <string>
+
+namespace reeve::daemon {
+namespace {
+
+// The same for the same notifications, whoever reads them and when.
+std::string hash_of(const definition::Notifications& notifications) {
+  std::string whole = fmt::format("{}:{}", notifications.command.size(), notifications.command);
+  for (const std::string& pattern : notifications.on) {
+    whole += fmt::format("{}:{}", pattern.size(), pattern);
+  }
+  const XXH128_hash_t hash = XXH3_128bits(whole.data(), whole.size());
+  return fmt::format("settings-{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+definition::Set set_of(definition::Notifications notifications) {
+  definition::Set set;
+  set.hash = hash_of(notifications);
+  set.notifications = std::move(notifications);
+  return set;
+}
+
+definition::Notifications notifications_of(const config::Settings& settings) {
+  const std::string command = settings.text("notify.command");
+  const bool on_desktop = settings.truth("notify.desktop");
+  if (command.empty() && !on_desktop) return {};  // there is nobody to be told
+  definition::Notifications notifications;
+  notifications.on = settings.list("notify.on");
+  notifications.command = on_desktop ? adapters::on_desktop_and(command) : command;
+  return notifications;
+}
+
+}  // namespace
+
+definition::Set Settings::notify_nobody() { return set_of({}); }
+
+Settings settings_of(const config::Settings& settings) {
+  Settings ours;
+  ours.running_effects = static_cast<std::size_t>(settings.integer("limits.running_effects"));
+  ours.keeping.run = settings.size("limits.run_output");
+  ours.keeping.all = settings.size("limits.runs_bytes");
+  ours.notifications = set_of(notifications_of(settings));
+  return ours;
+}
+
+Result<Settings> read_user_settings() {
+  const auto settings = config::read_settings(config::user_file(), "");
+  if (settings) return settings_of(*settings);
+  return fail(Error::Code::BadRequest, config::in_one_line(settings.error()));
+}
+
+}  // namespace reeve::daemon
