@@ -38,6 +38,7 @@ inline constexpr std::string_view too_much = "TOO_MUCH";
 inline constexpr std::string_view timed_out = "TIMED_OUT";
 inline constexpr std::string_view runbook_unknown = "RUNBOOK_UNKNOWN";
 inline constexpr std::string_view answered = "ANSWERED";
+inline constexpr std::string_view history_off = "HISTORY_OFF";
 }  // namespace code
 
 }  // namespace reeve::api

@@ -111,11 +111,13 @@ TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
   house.crash();
   std::vector<Sequence> shown;
   const Result<Remembered> remembered = remember(
-      *open_memory_journal(disk), [&](const Event& event) { shown.push_back(event.sequence); });
+      *open_memory_journal(disk), [&](const Event& event, Time, const State&) {
+        shown.push_back(event.sequence);
+      });
   ASSERT_TRUE(remembered);
   EXPECT_EQ(shown, (std::vector<Sequence>{1, 2}));
   std::vector<Sequence> held;
-  for (const Event& event : remembered->unshown) held.push_back(event.sequence);
+  for (const Unshown& unshown : remembered->unshown) held.push_back(unshown.event.sequence);
   EXPECT_EQ(held, (std::vector<Sequence>{3, 4}));
 
   house.projected.clear();
