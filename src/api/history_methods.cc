@@ -13,9 +13,8 @@ void tell_off(Tell& tell, const Steward::HistoryUse& history) {
   const std::string why = history.problem.empty() ? std::string("it is not kept") : history.problem;
   const bool can_be_made = !history.path.empty();
   tell.error(code::history_off,
-             fmt::format("history is off: {}{}",
-                         why,
-                         can_be_made ? "; try `reeve history rebuild`" : ""))
+             fmt::format(
+                 "history is off: {}{}", why, can_be_made ? "; try `reeve history rebuild`" : ""))
       .field("problem", why);
 }
 

@@ -7,8 +7,9 @@
 #include "codec/text_forms.h"
 #include "core/shapes.h"
 
-#include <cstddef>
 #include <fmt/format.h>
+
+#include <cstddef>
 #include <string_view>
 
 namespace reeve::codec {

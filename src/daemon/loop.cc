@@ -61,7 +61,8 @@ Loop::Loop(api::About about,
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
-      engine_(std::move(remembered), engine::Ports{hands_, desk_, {{"history", {&history_, history_.had()}}}}),
+      engine_(std::move(remembered),
+              engine::Ports{hands_, desk_, {{"history", {&history_, history_.had()}}}}),
       peers_(poller_, desk_, log_, random_session()) {
   desk_.serve(engine_);
   poller_.add(signals_.get(), {Mark::Kind::Signal}, EPOLLIN, true);

@@ -17,9 +17,10 @@ void Loop::keep_history() {
     if (problem->empty()) {
       log_.line("history goes on");
     } else {
-      log_.say("history: {}{}",
-               *problem,
-               history_.is_off() ? "; it is off until `reeve history rebuild`" : "; it will try again");
+      log_.say(
+          "history: {}{}",
+          *problem,
+          history_.is_off() ? "; it is off until `reeve history rebuild`" : "; it will try again");
     }
   }
   if (const std::optional<engine::Sequence> passed = history_.take_passed()) {

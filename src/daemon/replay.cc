@@ -31,8 +31,7 @@ Result<history::Sequence> replay_from(journal::Files& files,
 Result<history::Sequence> replay(const std::string& directory,
                                  const History::Sink& sink,
                                  const std::function<void()>& anew) {
-  auto files =
-      journal::RealFiles::open_directory(directory, journal::SyncMethod::DataSync);
+  auto files = journal::RealFiles::open_directory(directory, journal::SyncMethod::DataSync);
   if (!files) return fail(files.error());
   const Result<std::vector<std::string>> names = (*files)->list();
   if (!names) return fail(names.error());

@@ -211,18 +211,19 @@ Result<Opened> open_journal(const std::string& home,
   options.base_limit = history.passed();
   auto recovery = journal::open_file_journal(**files, options);
   if (!recovery) return fail(with_advice(recovery.error()));
-  Result<engine::Remembered> remembered = engine::remember(
-      **recovery, [&](const Event& event, Time now, const State& state) {
+  Result<engine::Remembered> remembered =
+      engine::remember(**recovery, [&](const Event& event, Time now, const State& state) {
         history.project(event, now, state);
         history.reached(event.sequence - 1);
         history.wait_for_room();
       });
   if (!remembered) return fail(with_advice(remembered.error()));
   if (!history.is_off() && history.passed() > remembered->state.sequence) {
-    history.turn_off(fmt::format("history.db has come to {}, the journal only to {}: they do not "
-                                 "belong together",
-                                 history.passed(),
-                                 remembered->state.sequence));
+    history.turn_off(
+        fmt::format("history.db has come to {}, the journal only to {}: they do not "
+                    "belong together",
+                    history.passed(),
+                    remembered->state.sequence));
   }
   const journal::Findings& findings = (*recovery)->findings();
   for (const std::string& note : findings.notes) log.line(note);
@@ -270,12 +271,8 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<BeanstalkDoor> beanstalk =
       BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
   if (!beanstalk) return fail(beanstalk.error());
-  Loop loop(about,
-            log,
-            std::move(opened->journal),
-            std::move(opened->remembered),
-            history,
-            for_runs);
+  Loop loop(
+      about, log, std::move(opened->journal), std::move(opened->remembered), history, for_runs);
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
                       return std::make_unique<api::Rpc>(session, desk);

@@ -110,10 +110,9 @@ TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
   house.settle();
   house.crash();
   std::vector<Sequence> shown;
-  const Result<Remembered> remembered = remember(
-      *open_memory_journal(disk), [&](const Event& event, Time, const State&) {
-        shown.push_back(event.sequence);
-      });
+  const Result<Remembered> remembered =
+      remember(*open_memory_journal(disk),
+               [&](const Event& event, Time, const State&) { shown.push_back(event.sequence); });
   ASSERT_TRUE(remembered);
   EXPECT_EQ(shown, (std::vector<Sequence>{1, 2}));
   std::vector<Sequence> held;

@@ -203,8 +203,9 @@ class Engine {
   Outbox outbox_;
   Projectors projectors_;
 
-  std::vector<Unshown> unshown_;  // projectors have yet to see what the last group of the replay said
-  std::deque<Batch> open_;      // to be committed; none of them empty, inputs go to the last
+  std::vector<Unshown>
+      unshown_;             // projectors have yet to see what the last group of the replay said
+  std::deque<Batch> open_;  // to be committed; none of them empty, inputs go to the last
   std::uint64_t open_bytes_ = 0;
   Sequence in_flight_ = 0;  // the last sequence of the batch on its way; 0: none
   std::uint64_t in_flight_bytes_ = 0;

@@ -37,9 +37,9 @@ struct Remembered {
   Stamp stamp = {};  // of the last record
   EventLog events = EventLog();
   std::vector<Unshown> unshown = {};  // of the last group, for the projectors: Engine shows them
-  Sequence snapshot = 0;             // the sequence it began from
-  std::uint64_t snapshot_bytes = 0;  // of the state, as it was written
-  std::uint64_t replayed = 0;        // records
+  Sequence snapshot = 0;              // the sequence it began from
+  std::uint64_t snapshot_bytes = 0;   // of the state, as it was written
+  std::uint64_t replayed = 0;         // records
   std::uint64_t replayed_bytes = 0;
 };
 

@@ -22,7 +22,7 @@ struct SegmentInfo {
 
 struct SnapshotFileInfo {
   Sequence sequence = 0;
-  bool verified = false;  // whole, as far as this process has seen
+  bool verified = false;        // whole, as far as this process has seen
   std::optional<Time> at = {};  // engine time, once it was looked at
 };
 

@@ -51,8 +51,8 @@ bool Buffer::put(const Event& event, Time now, const State& state) {
 
 // A chunk is never moved in memory: it has its room from the beginning.
 void Buffer::append(std::string_view bytes) {
-  const bool fits = !chunks_.empty() && chunks_.back().capacity() - chunks_.back().size() >=
-                                            bytes.size();
+  const bool fits =
+      !chunks_.empty() && chunks_.back().capacity() - chunks_.back().size() >= bytes.size();
   if (!fits) {
     chunks_.emplace_back();
     chunks_.back().reserve(std::max(chunk_bytes, bytes.size()));

@@ -32,8 +32,8 @@ Result<void> make_file(const std::string& path) {
                 fmt::format("{}: {}", path, std::strerror(errno)));
   }
   struct stat status{};
-  const bool good = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) &&
-                    status.st_uid == ::geteuid();
+  const bool good =
+      ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == ::geteuid();
   ::close(descriptor);
   if (!good) return fail(Error::Code::Corrupt, fmt::format("{}: is no file of ours", path));
   return {};
@@ -91,8 +91,8 @@ void File::name(const ProjectNamed& named) { projects_[named.project.value] = na
 
 Result<void> File::add(const Put& put) {
   const Event& event = put.event;
-  const bool has_it = event.sequence <= next_.reached ||
-                      std::tie(event.sequence, event.index) <= std::tie(next_.sequence, next_.index);
+  const bool has_it = event.sequence <= next_.reached || std::tie(event.sequence, event.index) <=
+                                                             std::tie(next_.sequence, next_.index);
   if (has_it) return {};
   if (auto began = begin(); !began) return began;
   if (auto added = rows_.add(event, put.stamp, projects_[event.project.value]); !added) {

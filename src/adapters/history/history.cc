@@ -161,8 +161,8 @@ void History::wake() const {
 
 void History::wait_for_room() {
   const Clock::time_point until = Clock::now() + longest_wait;
-  while (buffer_.bytes() > settings_.buffer_bytes / 2 && state_ == State::On &&
-         !is_in_trouble() && Clock::now() < until) {
+  while (buffer_.bytes() > settings_.buffer_bytes / 2 && state_ == State::On && !is_in_trouble() &&
+         Clock::now() < until) {
     hurry();
     std::this_thread::sleep_for(5ms);
   }
@@ -261,16 +261,21 @@ Result<void> History::commit(Sequence reached) {
   }
   bytes += offset_ - std::exchange(committed_, offset_);
   buffer_.wrote(bytes);
+  bool is_news = bytes > 0;
   {
     const std::scoped_lock lock(mutex_);
     events_ = file_->place().events;
     if (file_->place().reached > passed_) {
       passed_ = file_->place().reached;
       told_ = false;
+      is_news = true;
     }
-    if (!std::exchange(problem_, "").empty()) problem_told_ = false;
+    if (!std::exchange(problem_, "").empty()) {
+      problem_told_ = false;
+      is_news = true;
+    }
   }
-  wake();
+  if (is_news) wake();
   return {};
 }
 
@@ -353,7 +358,8 @@ void History::trim() {
   if (!more && more.error().code == Error::Code::Corrupt) return failed(more.error());
   const std::scoped_lock lock(mutex_);
   events_ = file_->place().events;
-  trim_at_ = Clock::now() + (more && *more ? Clock::duration(trim_on) : Clock::duration(trim_every));
+  trim_at_ =
+      Clock::now() + (more && *more ? Clock::duration(trim_on) : Clock::duration(trim_every));
 }
 
 // ── Made anew ──
@@ -364,8 +370,7 @@ void History::carry_out(const Job& job) {
   taken_ = {};
   chunk_ = offset_ = committed_ = 0;
   Result<Rebuilt> rebuilt = make_anew(job);
-  Result<std::unique_ptr<File>> file =
-      rebuilt ? File::open(path_) : fail(rebuilt.error());
+  Result<std::unique_ptr<File>> file = rebuilt ? File::open(path_) : fail(rebuilt.error());
   if (!file) rebuilt = fail(file.error());
   {
     const std::scoped_lock lock(mutex_);
@@ -408,7 +413,7 @@ Result<History::Rebuilt> History::make_anew(const Job& job) {
   const Sink sink = [&](const Event& event, Time now, const reeve::State& state) {
     if (failure || event.sequence > job.durable) return;
     if (stop_) {
-      failure = Error{Error::Code::Timeout, "the daemon stops"};
+      failure.emplace(Error::Code::Timeout, "the daemon stops");
       return;
     }
     const project::Project* project = state.projects.projects.find(event.project);

@@ -53,7 +53,8 @@ class History final : public engine::Projector {
   using Sink = std::function<void(const Event& event, Time now, const reeve::State& state)>;
   // Shows every event that the journal still has, and returns the first sequence whose events it
   // could show. `anew` is called before it begins, and again if it has to begin from later on.
-  using Replay = std::function<Result<Sequence>(const Sink& sink, const std::function<void()>& anew)>;
+  using Replay =
+      std::function<Result<Sequence>(const Sink& sink, const std::function<void()>& anew)>;
 
   // Never fails: what is wrong with the file is in status().
   History(std::string path, const Settings& settings);

@@ -288,7 +288,8 @@ Result<void> ensure_schema(Database& database) {
   const bool is_new = marks->application == 0 && marks->version == 0 && marks->tables == 0;
   if (!is_new) return judge(*marks, database.path());
   // Both before there is a table: the first cannot be had later.
-  if (auto set = database.run("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL"); !set) {
+  if (auto set = database.run("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL");
+      !set) {
     return set;
   }
   return database.run(fmt::format(

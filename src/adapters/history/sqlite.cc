@@ -1,7 +1,6 @@
 #include "adapters/history/sqlite.h"
 
 #include <fmt/format.h>
-
 #include <sqlite3.h>
 
 namespace reeve::history {
@@ -44,8 +43,8 @@ void Database::Close::operator()(sqlite3* database) const { sqlite3_close_v2(dat
 
 Result<Database> Database::open(const std::string& path, For what) {
   Database opened(path);
-  const int how = what == For::Read ? SQLITE_OPEN_READONLY
-                                    : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  const int how =
+      what == For::Read ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sqlite3* raw = nullptr;
   // One thread at a time: the mutexes of SQLite are not needed. A link is not followed.
   const int code = sqlite3_open_v2(
@@ -149,6 +148,8 @@ std::string_view Statement::text(int column) const {
   if (!begin) return {};
   return {begin, static_cast<std::size_t>(sqlite3_column_bytes(raw(), column))};
 }
+
+int Statement::columns() const { return sqlite3_column_count(raw()); }
 
 bool Statement::is_null(int column) const {
   return sqlite3_column_type(raw(), column) == SQLITE_NULL;

@@ -75,6 +75,7 @@ class Statement {
   std::int64_t number(int column) const;
   std::string_view text(int column) const;  // until the next row
   bool is_null(int column) const;
+  int columns() const;
 
   sqlite3_stmt* raw() const { return statement_.get(); }
 

@@ -47,10 +47,11 @@ Result<std::uint64_t> File::forget_events(const Settings& settings, std::int64_t
       too_large || too_many
           ? fmt::format("SELECT seq, idx FROM events ORDER BY seq, idx LIMIT {}",
                         too_large ? rows_at_once : std::min(rows_at_once, beyond))
-          : fmt::format("SELECT seq, idx FROM (SELECT seq, idx, at_ms FROM events ORDER BY seq, "
-                        "idx LIMIT {}) WHERE at_ms < {}",
-                        rows_at_once,
-                        oldest);
+          : fmt::format(
+                "SELECT seq, idx FROM (SELECT seq, idx, at_ms FROM events ORDER BY seq, "
+                "idx LIMIT {}) WHERE at_ms < {}",
+                rows_at_once,
+                oldest);
   const Result<void> done =
       database_.run(fmt::format("DELETE FROM events WHERE (seq, idx) IN ({})", which));
   if (!done) return fail(done.error());
