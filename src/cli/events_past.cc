@@ -59,7 +59,7 @@ std::expected<PastEvents::Part, Failure> PastEvents::ask(const std::string& whic
       context_,
       (*synced)["path"].text(),
       fmt::format("SELECT seq, idx, at, project, kind, subject, data FROM events WHERE project IN "
-                  "(?1, '') AND {} AND {} AND seq <= {} ORDER BY seq DESC, idx DESC LIMIT {}",
+                  "(?1, '//') AND {} AND {} AND seq <= {} ORDER BY seq DESC, idx DESC LIMIT {}",
                   condition,
                   which,
                   reached,

@@ -60,7 +60,8 @@ std::expected<std::vector<Json>, Failure> ask_history(Context& context,
   const Signals signals{SIGINT, SIGTERM};
   std::vector<std::string> columns;
   std::vector<Json> rows;
-  tools::HistoryAsk ask{.path = path, .sql = std::move(sql), .parameters = std::move(parameters)};
+  tools::HistoryAsk ask{
+      .path = path, .sql = std::move(sql), .parameters = std::move(parameters), .ours = true};
   ask.stopped = [&] { return signals.next().has_value(); };
   const tools::RowSink sink{
       .columns =

@@ -137,6 +137,29 @@ TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
   EXPECT_EQ(house.projected.back().sequence, 4U);
 }
 
+TEST_F(EngineWithHistory, AProjectorThatWasLeftGoesOnBehindItsGap) {
+  house.get(take_lock(ana, "main"));
+  house.pass(61s);
+  ASSERT_FALSE(house.engine().projects("history"));
+  house.get(emit());
+  const Sequence missed = house.engine().durable();
+  house.engine().projector_goes_on("history", 3, house.stamp);
+  EXPECT_TRUE(house.engine().projects("history"));
+  house.projected.clear();
+  house.settle();
+  house.get(emit());
+  ASSERT_EQ(house.projected.size(), 2U);
+  const Custom* gap = std::get_if<Custom>(&house.projected[0].body);
+  ASSERT_NE(gap, nullptr);
+  EXPECT_EQ(gap->name, (EventName{"history", "", "gap"}));
+  const std::vector<std::pair<std::string, std::string>> from_to{{"from", "3"},
+                                                                 {"to", std::to_string(missed)}};
+  EXPECT_EQ(gap->data, from_to);
+  // And holds the others back again.
+  house.checkpoint();
+  EXPECT_FALSE(house.engine().take_truncation());
+}
+
 TEST_F(EngineWithHistory, WhatAProjectorMissedWhileItWasLeftIsAGapAfterTheRestart) {
   house.get(take_lock(ana, "main"));
   house.pass(61s);

@@ -76,7 +76,7 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(" \t\r\n;") == std::string_view::npos;
 }
 
-void bind(sqlite3_stmt* statement, std::span<const SqlValue> parameters) {
+void fill_in(sqlite3_stmt* statement, std::span<const SqlValue> parameters) {
   int at = 0;
   for (const SqlValue& parameter : parameters) {
     ++at;
@@ -119,7 +119,6 @@ struct Finalize {
 using Prepared = std::unique_ptr<sqlite3_stmt, Finalize>;
 
 Result<Prepared> prepare(history::Database& database, const std::string& sql, Guard& guard) {
-  sqlite3_set_authorizer(database.raw(), authorize, &guard);
   sqlite3_stmt* raw = nullptr;
   const char* tail = nullptr;
   const int code =
@@ -149,10 +148,11 @@ Result<void> history_query(const HistoryAsk& ask, const RowSink& sink) {
                              const_cast<std::function<bool()>*>(&ask.stopped));
   }
   Guard guard;
+  if (!ask.ours) sqlite3_set_authorizer(database->raw(), authorize, &guard);
   Result<Prepared> prepared = prepare(*database, ask.sql, guard);
   if (!prepared) return fail(prepared.error());
   sqlite3_stmt* const statement = prepared->get();
-  bind(statement, ask.parameters);
+  fill_in(statement, ask.parameters);
   const int count = sqlite3_column_count(statement);
   std::vector<std::string> names;
   for (int i = 0; i < count; ++i) names.emplace_back(sqlite3_column_name(statement, i));

@@ -25,6 +25,7 @@ struct HistoryAsk {
   std::string path;
   std::string sql;                        // one statement
   std::vector<SqlValue> parameters = {};  // for its `?`, in order
+  bool ours = false;                      // our own words: they need no guard
   std::function<bool()> stopped = {};     // looked at now and then: true ends it (Timeout)
 };
 

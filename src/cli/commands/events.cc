@@ -61,9 +61,11 @@ class Teller {
 
   void tell(const Json& event) {
     if (event.has("lagged")) return tell_missed(event);
-    const std::pair place{event["seq"].natural(), event["index"].natural()};
-    if (last_ && place <= *last_) return;
-    last_ = place;
+    const std::uint64_t seq = event["seq"].natural();
+    const std::uint64_t next = event["index"].natural() + 1;
+    if (seq < seq_ || (seq == seq_ && next <= next_)) return;
+    seq_ = seq;
+    next_ = next;
     tell_event(context_, event);
   }
 
@@ -78,7 +80,8 @@ class Teller {
 
   Context& context_;
   PastEvents past_;
-  std::optional<std::pair<std::uint64_t, std::uint64_t>> last_;
+  std::uint64_t seq_ = 0;   // of the last that was told,
+  std::uint64_t next_ = 0;  // and the place behind it
 };
 
 int follow(Context& context, Teller& teller, Json params, std::uint64_t since) {

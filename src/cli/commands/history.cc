@@ -86,10 +86,11 @@ std::string events_of_name() {
         data,
         from);
   };
-  const std::string waits = "lock_waits WHERE name = ?1 AND project IN (?2, '')";
+  const std::string waits = "lock_waits WHERE name = ?1 AND project IN (?2, '//')";
   const std::string tasks = "task_locks_history WHERE runner_id = ?1";
   const std::string sections = "section_locks_history WHERE runner_id = ?1";
-  return fmt::format("SELECT {} FROM events WHERE subject = ?1 AND project IN (?2, '')", columns) +
+  return fmt::format("SELECT {} FROM events WHERE subject = ?1 AND project IN (?2, '//')",
+                     columns) +
          moments("began", "'wait:began'", "name", "json_object('holder', holder)", waits) +
          moments("ended", "'wait:' || outcome", "name", "json_object('holder', holder)", waits) +
          moments("acquired", "'board:started'", "task_id", "json_object('task', task_id)", tasks) +
@@ -123,7 +124,7 @@ std::expected<Story, Failure> story_of(Context& context,
   }
   const bool is_shared = word.starts_with("//");
   const std::string name = is_shared ? word.substr(2) : word;
-  return Story{"name", name, events_of_name(), {name, is_shared ? std::string() : project}};
+  return Story{"name", name, events_of_name(), {name, is_shared ? std::string("//") : project}};
 }
 
 void tell_moment(Context& context, const Json& event, bool with_subject) {
@@ -163,7 +164,7 @@ int tell_story(Context& context, const Parsed& parsed) {
   const bool of_one = !parsed.words.empty();
   Story story{"project",
               *project,
-              fmt::format("SELECT {} FROM events WHERE project IN (?1, '')", columns),
+              fmt::format("SELECT {} FROM events WHERE project IN (?1, '//')", columns),
               {*project}};
   if (of_one) {
     auto found = story_of(context, *path, *project, parsed.words[0]);

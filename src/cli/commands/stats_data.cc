@@ -10,7 +10,7 @@ namespace reeve::cli::stats {
 namespace {
 
 // Of the last so long (?1, in ms since 1970) and of one project (?2) and what is shared.
-constexpr std::string_view ours = "project IN (?2, '')";
+constexpr std::string_view ours = "project IN (?2, '//')";
 
 class Asker {
  public:

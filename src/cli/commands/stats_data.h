@@ -72,12 +72,12 @@ struct Stats {
   std::string project;
   std::int64_t from = 0;  // ms since 1970
   std::int64_t until = 0;
-  std::vector<QueueLine> queues;
-  std::vector<LockLine> locks;
-  std::vector<PipelineLine> pipelines;
-  std::vector<FailureLine> failures;
-  std::vector<WaitLine> waits;
-  std::vector<Bucket> buckets;
+  std::vector<QueueLine> queues = {};
+  std::vector<LockLine> locks = {};
+  std::vector<PipelineLine> pipelines = {};
+  std::vector<FailureLine> failures = {};
+  std::vector<WaitLine> waits = {};
+  std::vector<Bucket> buckets = {};
 
   double minutes() const { return static_cast<double>(until - from) / 60'000.0; }
 };
