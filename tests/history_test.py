@@ -101,7 +101,7 @@ class Asked(HistoryHome):
             self.assertIn("history can only be read", message, query)
         self.assertEqual(os.listdir(self.base).count("other.db"), 0)
         self.assertEqual(self.sql("SELECT count(*) AS n FROM events"), before)
-        self.assertIn("no such table: nothing", self.err("sql", "SELECT * FROM nothing", code=2))
+        self.assertIn("no such table: planets", self.err("sql", "SELECT * FROM planets", code=2))
         self.assertEqual(self.error("sql", "SELEC 1", code=2)["code"], "USAGE")
 
     def test_tables_csv_and_bare_values(self):
@@ -274,6 +274,7 @@ class Crashed(HistoryHome):
         """All events of all projects, as somebody hears them who comes back after every crash."""
         last = (0, -1)
         while not stop.is_set():
+            client = None
             try:
                 client = Client(os.path.join(self.home, "reeve.sock"), timeout=0.5)
                 client.send("events.follow", all_projects=True, since_seq=max(0, last[0] - 1))
@@ -289,9 +290,13 @@ class Crashed(HistoryHome):
                             told[place] = event
             except (OSError, EOFError, TimeoutError):
                 time.sleep(0.01)
+            finally:
+                if client:
+                    client.socket.close()
 
     def push(self, stop, number):
         while not stop.is_set():
+            client = None
             try:
                 client = Client(os.path.join(self.home, "reeve.sock"), timeout=5)
                 for i in range(10**9):
@@ -305,6 +310,9 @@ class Crashed(HistoryHome):
                         if i % 3 == 0 else client.ask("lock.release", name="main", holder=f"h{number}")
             except (OSError, EOFError, AssertionError, TimeoutError):
                 time.sleep(0.01)
+            finally:
+                if client:
+                    client.socket.close()
 
     def serve(self):
         process = self.start("daemon", "run", "--home", self.home, stdout=subprocess.DEVNULL,

@@ -114,12 +114,13 @@ void show_status(Tell& tell, const State& state) {
         "it is full, so nothing new is taken; finish or drop something, see `reeve queue stats`");
   }
   const Steward::HistoryUse history = tell.desk().steward().history();
-  if (history.state == "off" && !history.problem.empty() && !history.path.empty()) {
+  if (!history.path.empty() && !history.problem.empty()) {
     attend("history",
            history.path,
-           fmt::format("{}; it is off until `reeve history rebuild`", history.problem));
-  } else if (!history.problem.empty()) {
-    attend("history", history.path, fmt::format("{}; it waits, and tries again", history.problem));
+           fmt::format("{}; it {}",
+                       history.problem,
+                       history.state == "off" ? "is off until `reeve history rebuild`"
+                                              : "waits, and tries again"));
   }
   std::uint64_t decisions = 0;
   std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue

@@ -23,7 +23,7 @@ void put_head(ByteBuffer& to, char mark) {
 
 bool Buffer::put(const Event& event, Time now, const State& state) {
   scratch_.clear();
-  if (named_.insert(event.project.value).second) {
+  if (!named_.contains(event.project.value)) {
     const project::Project* project = state.projects.projects.find(event.project);
     put_head(scratch_, project_mark);
     scratch_.varint(event.project.value);
@@ -46,6 +46,7 @@ bool Buffer::put(const Event& event, Time now, const State& state) {
     return false;
   }
   append(scratch_.view());
+  named_.insert(event.project.value);  // with what was put, not with what was skipped
   return true;
 }
 

@@ -55,6 +55,20 @@ TEST_F(TheHistory, GoesOnFromWhereItWasWhenItIsOpenedAgain) {
   EXPECT_EQ(ask("SELECT count(*), max(seq) FROM events"), Lines{"12|12"});
 }
 
+TEST_F(TheHistory, KnowsWhatAProjectIsCalledAlsoIfItsFirstEventsAreSkipped) {
+  state.projects.projects.set(default_project, {"", "shop"});
+  for (int opened = 0; opened < 2; ++opened) {
+    History history(scratch.path(), {});
+    history.begin();
+    for (std::uint64_t i = 1; i <= 5; ++i) {
+      if (opened == 1 || i <= 3) show(history, acquired(i));
+    }
+    history.reached(opened == 0 ? 3 : 5);
+    history.stop(10s);
+  }
+  EXPECT_EQ(ask("SELECT DISTINCT project, count(*) FROM events"), Lines{"shop|5"});
+}
+
 TEST_F(TheHistory, IsOffWithADamagedFileAndHoldsNobodyBack) {
   std::ofstream(scratch.path()) << std::string(5000, 'x');
   History history(scratch.path(), {});
