@@ -306,6 +306,15 @@ class Effects(Config):
         self.reeve("config", "set", "limits.runs_bytes", "1MiB")
         self.until(lambda: len([run for run in runs if run in os.listdir(logs)]) == 1, "the old logs stay")
 
+    def test_history_enabled_says_whether_there_is_one(self):
+        self.reeve("queue", "push", "q", "1")
+        self.assertEqual(self.data("daemon", "status")["history"]["state"], "on")
+        told = self.reeve("config", "set", "history.enabled", "false")
+        self.assertIn("reeve daemon restart", told.stderr)
+        self.assertEqual(self.data("daemon", "status")["history"]["state"], "on")
+        self.reeve("daemon", "restart")
+        self.assertEqual(self.data("daemon", "status")["history"]["state"], "off")
+
     def board(self, *words, code=0):
         """A command of the board, where there is one."""
         if not any(line["name"] == "task update" for line in self.data("help")["commands"]):

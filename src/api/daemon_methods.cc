@@ -26,6 +26,12 @@ void show_status(Tell& tell, const State& state) {
   json.field("state_bytes", engine.state_bytes());
   json.key("journal").begin_object().field("bytes", use.bytes).field("segments", use.segments);
   json.field("checkpoint_seq", use.checkpoint).end_object();
+  const Steward::HistoryUse history = steward.history();
+  json.key("history").begin_object().field("state", history.state);
+  json.field("seq", history.passed).field("events", history.events);
+  json.field("waiting_bytes", history.waiting_bytes).field("path", history.path);
+  if (!history.problem.empty()) json.field("problem", history.problem);
+  json.end_object();
   json.field("ready", true);
 }
 

@@ -39,6 +39,7 @@ inline constexpr std::string_view timed_out = "TIMED_OUT";
 inline constexpr std::string_view runbook_unknown = "RUNBOOK_UNKNOWN";
 inline constexpr std::string_view answered = "ANSWERED";
 inline constexpr std::string_view config_wrong = "CONFIG_WRONG";
+inline constexpr std::string_view history_off = "HISTORY_OFF";
 }  // namespace code
 
 }  // namespace reeve::api

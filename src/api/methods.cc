@@ -22,7 +22,8 @@ const std::vector<Named>& all_methods() {
                                               pipeline_methods(),
                                               worker_methods(),
                                               decision_methods(),
-                                              agent_methods()}) {
+                                              agent_methods(),
+                                              history_methods()}) {
       methods.insert(methods.end(), some.begin(), some.end());
     }
     std::ranges::sort(methods, {}, &Named::name);

@@ -113,6 +113,15 @@ void show_status(Tell& tell, const State& state) {
         home,
         "it is full, so nothing new is taken; finish or drop something, see `reeve queue stats`");
   }
+  const Steward::HistoryUse history = tell.desk().steward().history();
+  if (!history.path.empty() && !history.problem.empty()) {
+    attend("history",
+           history.path,
+           fmt::format("{}; it {}",
+                       history.problem,
+                       history.state == "off" ? "is off until `reeve history rebuild`"
+                                              : "waits, and tries again"));
+  }
   std::uint64_t decisions = 0;
   std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue
   for (const auto& [owner, id] : state.decisions.open_of) {

@@ -67,7 +67,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
   if (section) extend_section(turn, *section, command.runner);
   add_note(turn, id, command.runner.name, command.note);
   set_status(turn, id, command.status);
-  turn.emit(project, WasFinished{id, command.status, command.runner.name});
+  turn.emit(project, WasFinished{id, command.status, command.runner.name, said(command.note)});
   after_release(turn, id, section);
   return {Ok{}};
 }
@@ -119,9 +119,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Heartbeat& command) {
   if (!is_good(turn, lock)) return {Lost{}};
   const std::optional<SectionName> section = task.section;
   see(turn, command.runner);
-  Lease& lease = edit(turn, id).lock->lease;
-  lease.last_sign = turn.now();
-  const Time last = limit_of(lease, turn.leases_from()).value_or(Time::max());
+  const Time last = extend_task(turn, id);
   if (section) extend_section(turn, *section, command.runner);
   return {Extended{id, last}};
 }
@@ -146,7 +144,7 @@ reeve::Reply on(Turn& turn, const RunnerHeartbeat& command) {
         const BoardTaskId task = std::get<BoardTaskId>((*at).what);
         const bool good = is_good(turn, *find(turn, task)->lock);
         ++(good ? alive.tasks : alive.lost);
-        if (good) edit(turn, task).lock->lease.last_sign = turn.now();
+        if (good) extend_task(turn, task);
       }
     }
   }

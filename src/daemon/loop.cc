@@ -50,17 +50,20 @@ Loop::Loop(api::About about,
            Log& log,
            std::unique_ptr<journal::Journal> journal,
            engine::Remembered remembered,
+           history::History& history,
            const adapters::Inherited& for_runs,
            Settings settings)
     : about_(std::move(about)),
       log_(log),
       journal_(std::move(journal)),
+      history_(history),
       signals_(open_signals()),
       hands_(surroundings(for_runs), about_.boot_id),
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
-      engine_(std::move(remembered), engine::Ports{hands_, desk_}),
+      engine_(std::move(remembered),
+              engine::Ports{hands_, desk_, {{"history", {&history_, history_.had()}}}}),
       peers_(poller_, desk_, log_, random_session()),
       settings_(std::move(settings)) {
   desk_.serve(engine_);
@@ -68,9 +71,10 @@ Loop::Loop(api::About about,
   poller_.add(hands_.fd(), {Mark::Kind::Hands}, EPOLLIN, true);
   writer_ = std::make_unique<engine::Writer>(*journal_, [this] { poller_.wake(); });
   keeper_ = std::make_unique<engine::Keeper>(*journal_, [this] { poller_.wake(); });
+  history_.wake_with([this] { poller_.wake(); });
 }
 
-Loop::~Loop() = default;
+Loop::~Loop() { history_.wake_with({}); }
 
 void Loop::listen(Descriptor listener, const Listen& how) {
   peers_.listen(std::move(listener), how);
@@ -239,6 +243,7 @@ void Loop::hear_hands() {
 
 // What the journal needs beside commits: room, checkpoints, less of the past.
 void Loop::keep() {
+  keep_history();
   const journal::Room room = journal_->room();
   engine_.room(room);
   const bool full = room != journal::Room::Plenty;
@@ -265,6 +270,8 @@ void Loop::keep() {
   if (std::optional<engine::Snapshot> snapshot = engine_.take_snapshot()) {
     keeper_->write(*std::move(snapshot));
   }
+  if (rebuilding_) engine_.projected("history", engine_.durable(), now_);
+  if (rebuilding_ || keep_journal_until_ > 0) return;
   if (const std::optional<engine::Sequence> passed = engine_.take_truncation()) {
     keeper_->truncate(*passed);
   }
@@ -328,6 +335,7 @@ void Loop::advance() {
 }
 
 Result<void> Loop::finish() {
+  history_.stop(last_words);
   keeper_.reset();
   writer_.reset();
   return journal_->close();

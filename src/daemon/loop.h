@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/history/history.h"
 #include "adapters/runner.h"
 #include "api/desk.h"
 #include "base/result.h"
@@ -42,6 +43,7 @@ class Loop final : public api::Steward {
        Log& log,
        std::unique_ptr<journal::Journal> journal,
        engine::Remembered remembered,
+       history::History& history,
        const adapters::Inherited& for_runs = {},
        Settings settings = {});
   ~Loop() override;
@@ -66,6 +68,9 @@ class Loop final : public api::Steward {
   std::size_t connections() const override { return peers_.size(); }
   std::optional<Process> process(std::int64_t pid, bool group) const override;
   JournalUse journal_use() const override;
+  HistoryUse history() const override;
+  void sync_history(std::function<void()> done) override;
+  void rebuild_history(std::function<void()> done) override;
 
  private:
   enum class Stage : std::uint8_t { Serving, Ending, Finishing, Saving, Over };
@@ -80,6 +85,10 @@ class Loop final : public api::Steward {
   adapters::Surroundings surroundings(const adapters::Inherited& for_runs);
   std::string json_of(const Event& event) const;
   void keep();
+  void keep_history();
+  void begin_rebuild();
+  void end_rebuild(const Result<history::History::Rebuilt>& rebuilt);
+  void tell_synced();
   void advance();
   Result<void> finish();
   void give_up();
@@ -90,6 +99,7 @@ class Loop final : public api::Steward {
   api::About about_;
   Log& log_;
   std::unique_ptr<journal::Journal> journal_;
+  history::History& history_;
   Poller poller_;
   Descriptor signals_;
   adapters::Runner hands_;
@@ -115,6 +125,17 @@ class Loop final : public api::Steward {
     std::function<void(Result<engine::Sequence>)> done;
   };
   std::vector<CheckpointWaiter> checkpoint_waiters_;
+  struct SyncWaiter {
+    engine::Sequence least = 0;
+    std::function<void()> done;
+  };
+  std::vector<SyncWaiter> sync_waiters_;
+  std::vector<std::function<void()>> rebuild_waiters_;
+  bool rebuild_wanted_ = false;
+  bool rebuilding_ = false;
+  engine::Sequence keep_journal_until_ = 0;  // history has passed this
+  history::History::Rebuilt rebuilt_;
+  std::string rebuild_problem_;
   Time next_prepare_;
   bool was_full_ = false;
   std::function<void()> drain_;

@@ -5,7 +5,11 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <charconv>
+#include <chrono>
+#include <cstdlib>
 #include <string>
+#include <string_view>
 
 namespace reeve::daemon {
 namespace {
@@ -47,12 +51,32 @@ Settings settings_of(const config::Settings& settings) {
   ours.keeping.run = settings.size("limits.run_output");
   ours.keeping.all = settings.size("limits.runs_bytes");
   ours.notifications = set_of(notifications_of(settings));
+  ours.history.enabled = settings.truth("history.enabled");
+  ours.history.keep = std::chrono::days{settings.integer("history.days")};
+  ours.history.most_events = static_cast<std::uint64_t>(settings.integer("history.count"));
+  ours.history.most_bytes = settings.size("history.bytes");
+  ours.journal_keep = settings.duration("journal.keep");
   return ours;
+}
+
+Settings settings_of_environment(Settings settings) {
+  const auto variable = [](const char* name) -> std::string_view {
+    const char* text = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread yet
+    return text ? text : "";
+  };
+  if (variable("REEVE_HISTORY") == "off") settings.history.enabled = false;
+  if (const std::string_view text = variable("REEVE_HISTORY_EVENTS"); !text.empty()) {
+    std::from_chars(text.data(), text.data() + text.size(), settings.history.most_events);
+  }
+  if (const auto keep = parse_duration(variable("REEVE_JOURNAL_KEEP"))) {
+    settings.journal_keep = *keep;
+  }
+  return settings;
 }
 
 Result<Settings> read_user_settings() {
   const auto settings = config::read_settings(config::user_file(), "");
-  if (settings) return settings_of(*settings);
+  if (settings) return settings_of_environment(settings_of(*settings));
   return fail(Error::Code::BadRequest, config::in_one_line(settings.error()));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/history/settings.h"
 #include "adapters/plan.h"
 #include "base/result.h"
 #include "config/settings.h"
@@ -18,6 +19,10 @@ struct Settings {
   // Whom to tell of the events of all projects: the definitions of the shared one.
   definition::Set notifications = notify_nobody();
 
+  history::Settings history = {};
+  // How much longer than needed the journal keeps what a checkpoint covers.
+  Duration journal_keep{0};
+
   static definition::Set notify_nobody();
 
   bool operator==(const Settings&) const = default;
@@ -25,7 +30,11 @@ struct Settings {
 
 Settings settings_of(const config::Settings& settings);
 
-// By the user's file. The error has its first mistake, with file and line.
+// As the environment says, for tests and measurements: $REEVE_HISTORY (off),
+// $REEVE_HISTORY_EVENTS, $REEVE_JOURNAL_KEEP (7d). What cannot be read is as if it were not there.
+Settings settings_of_environment(Settings settings);
+
+// By the user's file and the environment. The error has its first mistake, with file and line.
 Result<Settings> read_user_settings();
 
 }  // namespace reeve::daemon

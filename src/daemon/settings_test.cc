@@ -20,6 +20,17 @@ TEST(DaemonSettings, AreWhatTheFileSays) {
   EXPECT_EQ(settings.notifications, Settings::notify_nobody());
 }
 
+TEST(DaemonSettings, OfHistoryAndJournalAreWhatTheFileSays) {
+  const Settings settings = of(
+      "[history]\nenabled = false\ndays = 3\ncount = 500\nbytes = \"1MiB\"\n"
+      "[journal]\nkeep = \"7d\"\n");
+  EXPECT_FALSE(settings.history.enabled);
+  EXPECT_EQ(settings.history.keep, std::chrono::days{3});
+  EXPECT_EQ(settings.history.most_events, 500U);
+  EXPECT_EQ(settings.history.most_bytes, 1U << 20U);
+  EXPECT_EQ(settings.journal_keep, std::chrono::days{7});
+}
+
 TEST(DaemonSettings, NotificationsGoToTheCommandTheDesktopOrBoth) {
   const auto told = [](std::string_view more) {
     return of("[notify]\non = [\"ci:red\"]\n" + std::string(more)).notifications;

@@ -229,6 +229,32 @@ Finding about_settings(config::Origin origin, const std::string& path) {
           ""};
 }
 
+Finding about_history(const Home& home) {
+  Client client(Where{.home = home, .project_name = {}, .project_root = {}, .may_start = false});
+  const std::string file = home.path + "/history.db";
+  if (!client.connect(false)) {
+    const bool there = ::access(file.c_str(), F_OK) == 0;
+    return {"history", Verdict::Good, there ? "there; a daemon looks at it" : "none yet", ""};
+  }
+  const Answer status = client.ask("daemon.status");
+  if (!status) return {"history", Verdict::Warn, status.error().message, ""};
+  const Json& history = (*status)["history"];
+  const std::string problem = history["problem"].text();
+  if (history["state"].text() == "off") {
+    const bool wanted = !history["path"].text().empty();
+    return {"history",
+            wanted ? Verdict::Bad : Verdict::Good,
+            "off: " + problem,
+            wanted ? "`reeve history rebuild` makes it anew from the journal" : ""};
+  }
+  if (!problem.empty()) return {"history", Verdict::Warn, problem, "it waits, and tries again"};
+  return {"history",
+          Verdict::Good,
+          fmt::format(
+              "{}, up to {}", counted(history["events"].number(), "event"), history["seq"].text()),
+          ""};
+}
+
 // In $PATH, and executable.
 std::optional<std::string> program(std::string_view name) {
   const std::string path = environment("PATH").value_or("/usr/bin:/bin");
@@ -297,6 +323,7 @@ int doctor_command(Context& context, const Parsed&) {
       about_disk(*home),
       std::move(journal),
       about_daemon(context, *home, journal_starts),
+      about_history(*home),
       about_program("git", "worktrees and merges"),
       about_program("tmux", "agents"),
   };

@@ -54,6 +54,9 @@ int done_command(Context& context, const Parsed& parsed);
 int checkpoint_command(Context& context, const Parsed& parsed);
 int heartbeat_command(Context& context, const Parsed& parsed);
 int ask_command(Context& context, const Parsed& parsed);
+int sql_command(Context& context, const Parsed& parsed);
+int history_command(Context& context, const Parsed& parsed);
+int stats_command(Context& context, const Parsed& parsed);
 
 // That the words call no command, and which one may have been meant.
 std::string no_such_command(const Found& found, std::span<const std::string_view> words);
