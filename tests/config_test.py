@@ -315,6 +315,32 @@ class Effects(Config):
         self.reeve("daemon", "restart")
         self.assertEqual(self.data("daemon", "status")["history"]["state"], "off")
 
+    def counted(self):
+        return int(self.data("sql", "SELECT count(*) AS n FROM events")["rows"][0][0])
+
+    def test_history_count_is_how_many_events_are_kept(self):
+        self.reeve("config", "set", "history.count", "500")
+        self.reeve("queue", "push", "q", "-", "--lines", text="x\n" * 900)
+        self.until(lambda: self.counted() <= 500, "it stays as it is")
+
+    def test_history_bytes_is_how_large_it_may_grow(self):
+        self.reeve("config", "set", "history.bytes", "1MiB")
+        self.reeve("queue", "push", "q", "-", "--lines", text="x" * 3000 + "\n" + ("y" * 3000 + "\n") * 900)
+        self.until(lambda: self.counted() < 900, "it stays as it is")
+
+    def test_history_days_is_how_long_it_is_kept(self):
+        # A day cannot be waited for; what it becomes is in daemon/settings_test.cc.
+        self.reeve("config", "set", "history.days", "1")
+        self.reeve("queue", "push", "q", "1")
+        self.assertGreaterEqual(self.counted(), 1)
+
+    def test_journal_keep_is_how_far_back_history_can_be_made_anew(self):
+        self.reeve("config", "set", "journal.keep", "7d")
+        for _ in range(3):
+            self.reeve("queue", "push", "q", "1")
+            self.reeve("daemon", "restart")
+        self.assertEqual(self.data("history", "rebuild")["from_seq"], 1)
+
     def board(self, *words, code=0):
         """A command of the board, where there is one."""
         if not any(line["name"] == "task update" for line in self.data("help")["commands"]):
