@@ -45,6 +45,9 @@ enum class Completes : std::uint8_t {
   RunCommand,  // of the runbooks
   Definition,  // a pipeline of the runbooks
   Monitor,
+  Task,  // of the board
+  Section,
+  Runner,
 };
 
 struct Option {

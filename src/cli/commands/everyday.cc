@@ -329,7 +329,7 @@ constexpr std::array<Command, 25> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 15> groups{everyday_group,
+  static const std::array<Group, 19> groups{everyday_group,
                                             runbook_group,
                                             pipeline_group,
                                             worker_group,
@@ -341,6 +341,10 @@ std::span<const Group> all_groups() {
                                             lock_group,
                                             sem_group,
                                             queue_group,
+                                            task_group,
+                                            section_group,
+                                            runner_group,
+                                            locks_group,
                                             project_group,
                                             daemon_group,
                                             journal_group};
