@@ -23,7 +23,10 @@ const std::vector<Named>& all_methods() {
                                               worker_methods(),
                                               decision_methods(),
                                               agent_methods(),
-                                              history_methods()}) {
+                                              history_methods(),
+                                              task_methods(),
+                                              section_methods(),
+                                              runner_methods()}) {
       methods.insert(methods.end(), some.begin(), some.end());
     }
     std::ranges::sort(methods, {}, &Named::name);

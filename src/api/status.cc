@@ -1,5 +1,6 @@
 #include "api/status.h"
 
+#include "api/board.h"
 #include "api/limits.h"
 #include "api/show.h"
 #include "api/show_run.h"
@@ -218,6 +219,7 @@ void show_status(Tell& tell, const State& state) {
             return true;
           });
   json.field("decisions", decisions);
+  show_board(tell, state);
   show_work(tell, state);
   // Many questions leave half of the room to the rest.
   constexpr std::size_t half = limits::waiters_shown / 2;

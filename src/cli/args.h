@@ -46,6 +46,9 @@ enum class Completes : std::uint8_t {
   Definition,  // a pipeline of the runbooks
   Monitor,
   Setting,  // a key of the settings
+  Task,  // of the board
+  Section,
+  Runner,
 };
 
 struct Option {

@@ -82,6 +82,7 @@ reeve::Reply on(Turn& turn, const Add& command) {
   add_note(turn, id, "", command.note);
   turn.emit(project, WasAdded{id, task.title, task.section, task.priority, said(command.note)});
   serve_in_order(turn, project, turn.now());
+  serve_any(turn, project, task.section, turn.now());
   return {Added{id}};
 }
 
@@ -103,6 +104,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const RemoveTask&) {
   forget(turn, id);
   turn.emit(task.project, TaskRemoved{id, task.title});
   after_release(turn, id, task.section);
+  serve_any(turn, task.project, task.section, turn.now());
   return {Ok{}};
 }
 

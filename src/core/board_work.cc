@@ -69,6 +69,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
   set_status(turn, id, command.status);
   turn.emit(project, WasFinished{id, command.status, command.runner.name, said(command.note)});
   after_release(turn, id, section);
+  serve_any(turn, project, section, turn.now());
   return {Ok{}};
 }
 
@@ -84,6 +85,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
   turn.emit(project, WasReleased{id, command.runner.name});
   after_release(turn, id, section);
   serve_in_order(turn, project, turn.now());
+  serve_any(turn, project, section, turn.now());
   return {Ok{}};
 }
 
@@ -105,6 +107,7 @@ reeve::Reply on(Turn& turn, const LetGo& command) {
   unlock(turn, command.section);
   turn.emit(command.section.project, SectionReleased{command.section, command.runner});
   serve(turn, command.section, turn.now());
+  serve_any(turn, command.section.project, command.section, turn.now());
   return {Ok{}};
 }
 

@@ -201,7 +201,9 @@ class Completer {
                                    Completes::Worker,
                                    Completes::Cron,
                                    Completes::Pipeline,
-                                   Completes::Decision}) {
+                                   Completes::Decision,
+                                   Completes::Task,
+                                   Completes::Section}) {
         offer_names(kind);
       }
       return;
@@ -250,6 +252,15 @@ class Completer {
       case Completes::Cron:
         offer_defined("cron");
         kind = "cron";
+        break;
+      case Completes::Task:
+        kind = "task";
+        break;
+      case Completes::Section:
+        kind = "section";
+        break;
+      case Completes::Runner:
+        kind = "runner";
         break;
       case Completes::RunCommand:
         return offer_defined("command");

@@ -25,6 +25,10 @@ extern const Group decision_group;
 extern const Group agent_group;
 extern const Group monitor_group;
 extern const Group workspace_group;
+extern const Group task_group;
+extern const Group section_group;
+extern const Group runner_group;
+extern const Group locks_group;
 
 std::span<const Group> all_groups();
 
