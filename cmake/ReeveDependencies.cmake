@@ -10,6 +10,9 @@ mark_as_advanced(REEVE_XXHASH_INCLUDE)
 find_path(REEVE_ZSTD_INCLUDE zstd.h REQUIRED)
 find_library(REEVE_ZSTD_LIBRARY libzstd.a REQUIRED)
 mark_as_advanced(REEVE_ZSTD_INCLUDE REEVE_ZSTD_LIBRARY)
+find_path(REEVE_SQLITE_INCLUDE sqlite3.h REQUIRED)
+find_library(REEVE_SQLITE_LIBRARY libsqlite3.a REQUIRED)
+mark_as_advanced(REEVE_SQLITE_INCLUDE REEVE_SQLITE_LIBRARY)
 find_path(REEVE_TOMLPLUSPLUS_INCLUDE toml++/toml.h REQUIRED)
 mark_as_advanced(REEVE_TOMLPLUSPLUS_INCLUDE)
 if(REEVE_BENCH)
@@ -30,6 +33,11 @@ target_compile_definitions(xxhash INTERFACE XXH_INLINE_ALL)
 add_library(zstd INTERFACE)
 target_include_directories(zstd SYSTEM INTERFACE ${REEVE_ZSTD_INCLUDE})
 target_link_libraries(zstd INTERFACE ${REEVE_ZSTD_LIBRARY})
+
+# The archive as well.
+add_library(sqlite INTERFACE)
+target_include_directories(sqlite SYSTEM INTERFACE ${REEVE_SQLITE_INCLUDE})
+target_link_libraries(sqlite INTERFACE ${REEVE_SQLITE_LIBRARY} m ${CMAKE_DL_LIBS})
 
 # Its headers alone: the one file that reads TOML compiles them in, and nobody links a library.
 add_library(tomlplusplus INTERFACE)

@@ -139,7 +139,7 @@ class World final : private engine::Listener, private engine::Projector {
   void unavailable(engine::Ticket ticket, const Error& error) override;
   void news() override;
   // Projector
-  void project(const Event& event) override;
+  void project(const Event& event, Time now, const State& state) override;
   void reached(engine::Sequence sequence) override;
 
   std::uint64_t seed_;

@@ -143,7 +143,7 @@ void World::write_checkpoint() {
 
 // ── The projector ──
 
-void World::project(const Event& event) {
+void World::project(const Event& event, Time /*now*/, const State& /*state*/) {
   const std::pair place{event.sequence, event.index};
   if (event.sequence > oracle_.durable()) report_.violated("a projector sees what is not durable");
   if (place <= projected_) return;

@@ -194,7 +194,7 @@ bool World::start() {
 
 Result<engine::Remembered> World::remember(journal::Recovery& recovery) {
   replayed_.clear();
-  return engine::remember(recovery, [&](const Event& event) {
+  return engine::remember(recovery, [&](const Event& event, Time, const State&) {
     shown_in_replay_ = std::max(shown_in_replay_, event.sequence);
     if (plan_.projector && std::pair{event.sequence, event.index} > projected_) {
       replayed_.push_back({event.sequence, event.index});

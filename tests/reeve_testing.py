@@ -29,6 +29,8 @@ class Home(unittest.TestCase):
             for name, value in os.environ.items()
             if not name.startswith("REEVE_") and name not in ("NO_COLOR", "XDG_STATE_HOME")
         }
+        # Nobody's settings but the test's own.
+        self.env["XDG_CONFIG_HOME"] = os.path.join(self.base, "config")
         self.env.update(REEVE_HOME=self.home, TERM="xterm", LC_ALL="C.UTF-8")
         self.started = []
 

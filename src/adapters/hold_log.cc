@@ -13,12 +13,14 @@
 namespace reeve::adapters {
 
 int keep_log(std::string_view path, std::string_view folder) {
-  BoundedLog log{std::string(path), log_limit};
+  std::uint64_t limit = log_limit;
   Redactor words;
   if (!folder.empty()) {
     const Result<RunSpec> spec = RunDirectory{std::string(folder)}.read_spec();
     if (spec) words = Redactor(spec->secrets);
+    if (spec) limit = spec->log_bytes;
   }
+  BoundedLog log{std::string(path), limit};
   std::array<char, std::size_t{64} * 1024> block;
   std::signal(SIGHUP, SIG_IGN);
   while (true) {

@@ -36,6 +36,7 @@ class LogKeeper {
         remove_(std::move(remove)) {}
 
   void begin();  // a look at everything; nothing happens if one is under way
+  void allow(std::uint64_t bytes) { limits_.bytes = bytes; }
   bool is_busy() const { return reading_ || !found_.empty(); }
   void step();  // one folder
 

@@ -113,12 +113,10 @@ Result<Plan> plan_notify(EffectId id, const Notify& notify, const Surroundings& 
   }
   environment.emplace_back("REEVE_TITLE", notify.title);
   environment.emplace_back("REEVE_MESSAGE", notify.message);
-  if (notify.command.empty()) {
-    if (notify.sound) environment.emplace_back("REEVE_SOUND", "1");
-    for (const char* name : for_desktop) {
-      const std::string value = value_of(around.environment, name);
-      if (!value.empty()) environment.emplace_back(name, value);
-    }
+  if (notify.sound) environment.emplace_back("REEVE_SOUND", "1");
+  for (const char* name : for_desktop) {
+    const std::string value = value_of(around.environment, name);
+    if (!value.empty()) environment.emplace_back(name, value);
   }
   spec.text = notify.command.empty() ? std::string(desktop_text) : notify.command;
   set_environment(spec, around, id, environment, {});
@@ -151,6 +149,12 @@ Result<Plan> plan_queue(EffectId id,
 }
 
 }  // namespace
+
+// A desktop that is not there keeps nobody from hearing.
+std::string on_desktop_and(const std::string& command) {
+  if (command.empty()) return {};
+  return "(" + std::string(desktop_text) + ") </dev/null\n" + command;
+}
 
 std::string refusal_of(const Variables& variables) {
   std::string why;

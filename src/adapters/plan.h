@@ -36,6 +36,14 @@ struct Inherited {
   bool operator==(const Inherited&) const = default;
 };
 
+// How much is kept of what is said.
+struct Keeping {
+  std::uint64_t run = log_limit;                // by one run
+  std::uint64_t all = std::uint64_t{2} << 30U;  // by all of them, in their logs
+
+  bool operator==(const Keeping&) const = default;
+};
+
 // What a plan needs to know of the daemon it is for.
 struct Surroundings {
   std::string home;
@@ -78,6 +86,10 @@ void set_environment(RunSpec& spec,
                      EffectId id,
                      const Variables& environment,
                      const Variables& variables);
+
+// What a notification runs that is for the desktop and for this command; empty: for the desktop
+// alone.
+std::string on_desktop_and(const std::string& command);
 
 // Why one of these values cannot travel, by its name; empty: all can.
 std::string refusal_of(const Variables& variables);

@@ -23,7 +23,6 @@ constexpr std::uint64_t the_timer = 0;
 constexpr std::uint64_t the_processes = ~std::uint64_t{0};
 constexpr std::uint64_t the_nursery = the_processes - 1;
 
-constexpr std::uint64_t logs_limit = std::uint64_t{2} << 30U;
 constexpr auto logs_again = 10min;
 
 void listen_to(const Descriptor& poll, int descriptor, std::uint64_t number) {
@@ -57,7 +56,7 @@ Runner::Runner(Surroundings around, std::string boot_id)
       timer_(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
       logs_(
           around_.home + "/logs",
-          {.bytes = logs_limit},
+          {.bytes = keeping_.all},
           [this](std::string_view name) { return is_open(around_.state(), name); },
           [this](const std::string& folder) { remove(folder); }) {
   listen_to(poll_, timer_.get(), the_timer);
@@ -74,6 +73,13 @@ void Runner::begin() {
   find_leftovers();
   logs_.begin();
   sweep_secrets(around_.home, around_.state());
+  arm();
+}
+
+void Runner::keep(const Keeping& keeping) {
+  keeping_ = keeping;
+  logs_.allow(keeping.all);
+  logs_.begin();
   arm();
 }
 
@@ -139,6 +145,7 @@ Result<void> Runner::prepare(const RunDirectory& folder, const Plan& plan) const
   RunSpec spec = plan.spec;
   spec.mask = around_.for_runs.mask;
   spec.descriptors = around_.for_runs.descriptors;
+  spec.log_bytes = keeping_.run;
   return folder.prepare(spec, plan.stdin_text);
 }
 

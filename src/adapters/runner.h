@@ -38,7 +38,7 @@
 //
 // What lies in the home: `runs/<effect id>/`, a run that is not over or not yet durable;
 // `secrets/`, what runbooks let through (adapters/secrets.h); `logs/`, what runs said
-// (adapters/plan.h says where; 2 GiB in all); `agents/<work id>`, a link to
+// (adapters/plan.h says where, and how much); `agents/<work id>`, a link to
 // the run of each session that is not over; `workspaces/` and `merges/`, worktrees; `tmux.sock`.
 namespace reeve::adapters {
 
@@ -73,6 +73,9 @@ class Runner final : public engine::Hands {
   void end_all();
 
   std::size_t running() const { return runs_.size(); }
+
+  // Of runs that begin from now on, and of all logs from the next look at them on, which is now.
+  void keep(const Keeping& keeping);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -146,6 +149,7 @@ class Runner final : public engine::Hands {
   void arm();
 
   Surroundings around_;
+  Keeping keeping_ = {};
   std::string boot_id_;
   ProcessHands processes_;
   Nursery nursery_;

@@ -26,6 +26,12 @@ void show_status(Tell& tell, const State& state) {
   json.field("state_bytes", engine.state_bytes());
   json.key("journal").begin_object().field("bytes", use.bytes).field("segments", use.segments);
   json.field("checkpoint_seq", use.checkpoint).end_object();
+  const Steward::HistoryUse history = steward.history();
+  json.key("history").begin_object().field("state", history.state);
+  json.field("seq", history.passed).field("events", history.events);
+  json.field("waiting_bytes", history.waiting_bytes).field("path", history.path);
+  if (!history.problem.empty()) json.field("problem", history.problem);
+  json.end_object();
   json.field("ready", true);
 }
 
@@ -40,10 +46,23 @@ void stop(Asking& ask) {
 
 void checkpoint(Asking& ask) { ask.checkpoint(); }
 
+void reload(Asking& ask) {
+  if (!ask.params.finish()) return ask.answer([](Tell&) {});
+  const Result<void> read = ask.desk().steward().reload();
+  ask.answer([read](Tell& tell) {
+    if (read) {
+      tell.result();
+    } else {
+      tell.error(code::config_wrong, read.error().message);
+    }
+  });
+}
+
 constexpr Named methods[] = {
     {"daemon.status", status},
     {"daemon.stop", stop},
     {"daemon.checkpoint", checkpoint},
+    {"daemon.reload", reload},
 };
 
 }  // namespace

@@ -44,6 +44,8 @@ class Steward {
   virtual const About& about() const = 0;
   virtual void stop(bool kill) = 0;
   virtual void checkpoint(std::function<void(Result<Sequence>)> done) = 0;
+  // Reads its settings again, if it has any. An error: it goes on with those it had.
+  virtual Result<void> reload() { return {}; }
   virtual std::size_t connections() const = 0;
   // Of a process of this host; none if there is none, or it is another user's.
   virtual std::optional<Process> process(std::int64_t pid, bool group) const = 0;
@@ -54,6 +56,26 @@ class Steward {
     Sequence checkpoint = 0;
   };
   virtual JournalUse journal_use() const = 0;
+
+  // The file that can be asked with SQL. Who has none has it off.
+  struct HistoryUse {
+    std::string_view state = "off";  // on, rebuilding
+    std::string path = {};
+    std::string problem = {};  // why it is off, or what it tries again
+    Sequence passed = 0;
+    std::uint64_t events = 0;
+    std::uint64_t waiting_bytes = 0;
+    // What the last rebuild came to.
+    Sequence rebuilt_from = 0;
+    Sequence rebuilt_to = 0;
+    std::uint64_t rebuilt_events = 0;
+    std::string rebuild_problem = {};
+  };
+  virtual HistoryUse history() const { return {}; }
+  // When all that is durable now is in it, or it is off.
+  virtual void sync_history(std::function<void()> done) { done(); }
+  // When it was made anew, or could not be.
+  virtual void rebuild_history(std::function<void()> done) { done(); }
 };
 
 class Desk final : public engine::Listener {

@@ -38,6 +38,11 @@ inline constexpr std::string_view too_much = "TOO_MUCH";
 inline constexpr std::string_view timed_out = "TIMED_OUT";
 inline constexpr std::string_view runbook_unknown = "RUNBOOK_UNKNOWN";
 inline constexpr std::string_view answered = "ANSWERED";
+inline constexpr std::string_view config_wrong = "CONFIG_WRONG";
+inline constexpr std::string_view history_off = "HISTORY_OFF";
+inline constexpr std::string_view task_locked = "TASK_LOCKED";
+inline constexpr std::string_view section_locked = "SECTION_LOCKED";
+inline constexpr std::string_view task_finished = "TASK_FINISHED";
 }  // namespace code
 
 }  // namespace reeve::api

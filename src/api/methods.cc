@@ -22,7 +22,11 @@ const std::vector<Named>& all_methods() {
                                               pipeline_methods(),
                                               worker_methods(),
                                               decision_methods(),
-                                              agent_methods()}) {
+                                              agent_methods(),
+                                              history_methods(),
+                                              task_methods(),
+                                              section_methods(),
+                                              runner_methods()}) {
       methods.insert(methods.end(), some.begin(), some.end());
     }
     std::ranges::sort(methods, {}, &Named::name);

@@ -26,6 +26,10 @@ std::span<const Named> pipeline_methods();
 std::span<const Named> worker_methods();  // and crons
 std::span<const Named> decision_methods();
 std::span<const Named> agent_methods();
+std::span<const Named> history_methods();
+std::span<const Named> task_methods();
+std::span<const Named> section_methods();
+std::span<const Named> runner_methods();  // and the locks of the board
 
 // Null: there is none of this name.
 Method find_method(std::string_view name);

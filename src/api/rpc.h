@@ -159,6 +159,8 @@ class Asking {
   void look(ShowState show);
   void resume(SessionId session);
   void checkpoint();
+  void sync_history();
+  void rebuild_history();
 
   // An answer at once, of all that is durable. False: the fields are not as they should be, and
   // that was told.
@@ -191,6 +193,7 @@ class Asking {
   bool may_wait_more() const;
 
  private:
+  std::function<void()> answer_later(ShowReply show);
   Rpc::Open opened(std::string_view kind, ShowReply show_reply, ShowState show_state);
   Request request(Command command);
 

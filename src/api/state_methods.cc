@@ -1,3 +1,4 @@
+#include "api/board.h"
 #include "api/errors.h"
 #include "api/ids.h"
 #include "api/limits.h"
@@ -17,8 +18,17 @@
 namespace reeve::api {
 namespace {
 
-constexpr std::string_view known_kinds[] = {
-    "lock", "sem", "queue", "worker", "cron", "item", "pipeline", "decision", "agent"};
+constexpr std::string_view known_kinds[] = {"lock",
+                                            "sem",
+                                            "queue",
+                                            "worker",
+                                            "cron",
+                                            "item",
+                                            "pipeline",
+                                            "decision",
+                                            "agent",
+                                            "task",
+                                            "section"};
 
 // ── What is meant by a name ──
 
@@ -77,7 +87,8 @@ void keep_meant(Asking& ask) {
   const bool known = std::ranges::find(known_kinds, ask.kept.second) != std::end(known_kinds);
   if (!ask.kept.second.empty() && !known) {
     ask.params.refuse("kind",
-                      "must be lock, sem, queue, worker, cron, item, pipeline, decision or agent");
+                      "must be lock, sem, queue, worker, cron, item, pipeline, decision, agent, "
+                      "task or section");
   }
 }
 
@@ -92,7 +103,12 @@ void show_why(Tell& tell, const State& state) {
   if (*kind == "worker") return why_worker(tell, state, name_of<WorkerName>(tell));
   if (*kind == "cron") return why_cron(tell, state, name_of<CronName>(tell));
   if (*kind == "item") return why_item(tell, state, *parse_id<ItemId>(tell.kept().name));
+  if (*kind == "section") return why_section(tell, state, name_of<SectionName>(tell));
   const std::string& text = tell.kept().name;
+  if (*kind == "task") {
+    if (const auto id = task_or_tell(tell, state, text)) why_task(tell, state, *id);
+    return;
+  }
   if (*kind == "pipeline") {
     if (const auto id = id_or_tell<PipelineId>(tell, state.pipelines.pipelines, text, *kind)) {
       why_pipeline(tell, state, *id);
@@ -157,6 +173,12 @@ void show_meant(Tell& tell, const State& state) {
   } else if (*kind == "cron") {
     const CronName name = name_of<CronName>(tell);
     show_cron(tell, state, name, *state.crons.crons.find(name));
+  } else if (*kind == "task") {
+    const BoardTaskId id = *task_meant(state, tell.project(), tell.kept().name).id;
+    show_board_task(tell, state, id, *state.board.tasks.find(id), false);
+  } else if (*kind == "section") {
+    const SectionName name = name_of<SectionName>(tell);
+    show_section(tell, state, name, *state.board.sections.find(name), false);
   }
 }
 
@@ -223,6 +245,14 @@ void show_names(Tell& tell, const State& state) {
     for (const auto& [id, task] : state.tasks.tasks) {
       if (task.begun->project == tell.project() && !add(to_text(id))) break;
     }
+  } else if (kind == "section") {
+    add_all(state.board.sections);
+  } else if (kind == "runner") {
+    add_all(state.board.runners);
+  } else if (kind == "task") {
+    for (const auto& [id, task] : state.board.tasks) {
+      if (task.project == tell.project() && !add(to_text(id))) break;
+    }
   } else {
     for (const auto& [name, number] : state.projects.by_name) {
       if (number != shared_project && !add(name)) break;
@@ -235,9 +265,10 @@ void names(Asking& ask) {
   const std::string_view kind = ask.params.need_text("kind");
   const bool known =
       kind != "item" && std::ranges::find(known_kinds, kind) != std::end(known_kinds);
-  if (!known && kind != "project") {
-    ask.params.refuse(
-        "kind", "must be lock, sem, queue, worker, cron, pipeline, decision, agent or project");
+  if (!known && kind != "project" && kind != "runner") {
+    ask.params.refuse("kind",
+                      "must be lock, sem, queue, worker, cron, pipeline, decision, agent, task, "
+                      "section, runner or project");
   }
   ask.kept.second = kind;
   ask.kept.name = ask.params.text("prefix").value_or("");

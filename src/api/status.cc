@@ -1,5 +1,6 @@
 #include "api/status.h"
 
+#include "api/board.h"
 #include "api/limits.h"
 #include "api/show.h"
 #include "api/show_run.h"
@@ -113,6 +114,15 @@ void show_status(Tell& tell, const State& state) {
         home,
         "it is full, so nothing new is taken; finish or drop something, see `reeve queue stats`");
   }
+  const Steward::HistoryUse history = tell.desk().steward().history();
+  if (!history.path.empty() && !history.problem.empty()) {
+    attend("history",
+           history.path,
+           fmt::format("{}; it {}",
+                       history.problem,
+                       history.state == "off" ? "is off until `reeve history rebuild`"
+                                              : "waits, and tries again"));
+  }
   std::uint64_t decisions = 0;
   std::map<queue::QueueNo, std::uint64_t> asked_about;  // items of a queue
   for (const auto& [owner, id] : state.decisions.open_of) {
@@ -209,6 +219,7 @@ void show_status(Tell& tell, const State& state) {
             return true;
           });
   json.field("decisions", decisions);
+  show_board(tell, state);
   show_work(tell, state);
   // Many questions leave half of the room to the rest.
   constexpr std::size_t half = limits::waiters_shown / 2;

@@ -109,6 +109,15 @@ std::string_view nearest_name(const Tell& tell, std::string_view kind, std::stri
   if (any || kind == "queue") add(tell.state().queues.names);
   if (any || kind == "worker") add(tell.state().workers.workers);
   if (any || kind == "cron") add(tell.state().crons.crons);
+  if (any || kind == "section") add(tell.state().board.sections);
+  if (kind == "runner") add(tell.state().board.runners);
+  if (any || kind == "task") {
+    const PersistentSet<board::TitleKey>& titles = tell.state().board.titles;
+    for (auto at = titles.lower_bound({tell.project(), "", {}}); at != titles.end(); ++at) {
+      if (at->project != tell.project() || names.size() >= limits::list_entries) break;
+      names.push_back(at->title);
+    }
+  }
   return nearest(name, names);
 }
 
@@ -127,7 +136,8 @@ void tell_not_found(Tell& tell,
     message += fmt::format("; try `reeve sem create {} --capacity N`", codec::shell_word(name));
   } else if (kind == "queue") {
     message += "; try `reeve queue stats`";
-  } else if (kind == "pipeline" || kind == "worker" || kind == "cron" || kind == "decision") {
+  } else if (kind == "pipeline" || kind == "worker" || kind == "cron" || kind == "decision" ||
+             kind == "task" || kind == "section" || kind == "runner") {
     message += fmt::format("; try `reeve {} list`", kind);
   } else if (kind == "project") {
     message += "; try `reeve project list`";
@@ -169,6 +179,15 @@ std::string not_allowed(const Tell& tell,
     return fmt::format("{}: somebody waits for its items, see `reeve why {}`",
                        thing,
                        codec::shell_word(kept.name));
+  }
+  if (kind == "section" && state == "it has open tasks") {
+    return fmt::format("{} has open tasks; see `reeve task list --section {}`",
+                       thing,
+                       codec::shell_word(kept.name));
+  }
+  if (kind == "section" || kind == "runner") {
+    return fmt::format(
+        "{}: {}; see `reeve {} show {}`", thing, state, kind, codec::shell_word(kept.name));
   }
   // A run has more to say than a word: "pipe-4f7kq2 has ended".
   const bool is_word = kind == "lock" || kind == "semaphore" || kind == "queue" ||

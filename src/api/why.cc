@@ -1,5 +1,6 @@
 #include "api/why.h"
 
+#include "api/board.h"
 #include "api/ids.h"
 #include "api/limits.h"
 #include "api/paging.h"
@@ -296,6 +297,13 @@ std::vector<std::string_view> kinds_of(const State& state,
   }
   if (begins(prefix_of(WorkId{})) && id_meant<WorkId>(state.tasks.attempts, text).id) {
     kinds.push_back("agent");
+  }
+  const MeantTask task = task_meant(state, project, text);
+  // A few letters may begin the id of any task; only by its whole title it is called otherwise.
+  const bool by_title = std::holds_alternative<std::string>(task.ref);
+  if (task.id && (by_title || begins(prefix_of(BoardTaskId{})))) kinds.push_back("task");
+  if (state.board.sections.contains(name_written<SectionName>(text, project))) {
+    kinds.push_back("section");
   }
   return kinds;
 }

@@ -20,9 +20,12 @@ void why_decision(Tell& tell, const State& state, DecisionId id);
 void why_agent(Tell& tell, const State& state, WorkId id);
 void why_worker(Tell& tell, const State& state, const WorkerName& name);
 void why_cron(Tell& tell, const State& state, const CronName& name);
+void why_task(Tell& tell, const State& state, BoardTaskId id);  // of the board
+void why_section(Tell& tell, const State& state, const SectionName& name);
 
 // The kinds of things of this name, in this order: "lock", "sem", "queue", "worker", "cron",
-// "item", "pipeline", "decision". An id may be given by its beginning (api/ids.h).
+// "item", "pipeline", "decision", "agent", "task", "section". An id may be given by its beginning
+// (api/ids.h).
 std::vector<std::string_view> kinds_of(const State& state,
                                        std::string_view text,
                                        ProjectNo project);

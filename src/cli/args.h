@@ -45,6 +45,10 @@ enum class Completes : std::uint8_t {
   RunCommand,  // of the runbooks
   Definition,  // a pipeline of the runbooks
   Monitor,
+  Setting,  // a key of the settings
+  Task,  // of the board
+  Section,
+  Runner,
 };
 
 struct Option {

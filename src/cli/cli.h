@@ -2,6 +2,7 @@
 
 #include "base/result.h"
 #include "cli/runbooks.h"
+#include "tools/history_query.h"
 #include "tools/journal_command.h"
 
 #include <functional>
@@ -22,6 +23,8 @@ struct Parts {
       const tools::JournalAsk&, const tools::Sink& out, const tools::Sink& notes)>
       journal;
   Runbooks runbooks = {};
+  // What history is asked: tools::history_query().
+  std::function<Result<void>(const tools::HistoryAsk&, const tools::RowSink&)> history = {};
 };
 
 int run(std::span<const std::string_view> words, const Parts& parts);

@@ -1,7 +1,9 @@
 #include "cli/context.h"
 
 #include "cli/project.h"
+#include "cli/text.h"
 #include "codec/shell_word.h"
+#include "config/files.h"
 
 #include <fmt/format.h>
 
@@ -17,14 +19,29 @@ namespace {
 // Longer than any process: a hundred years.
 constexpr Duration while_it_lives = std::chrono::hours(24 * 365 * 100);
 
+// A mistake in the file is told by whoever needs what it says, and by `reeve config` and `doctor`:
+// how the telling looks is not worth a refusal.
+Usual usual_look() {
+  const auto layer = config::read_layer_file(config::Origin::User, config::user_file());
+  if (!layer) return {};
+  const config::Settings settings(*layer, {});
+  const std::string color = settings.text("ui.color");
+  return {.iso = settings.text("ui.time") == "iso",
+          .color = color == "always"  ? When::Always
+                   : color == "never" ? When::Never
+                                      : When::Auto};
+}
+
 }  // namespace
 
 Context::Context(const Parsed& parsed, std::string version) : version_(std::move(version)) {
   output.look.json = parsed.has("json");
   output.look.quiet = parsed.has("quiet");
-  output.look.iso = parsed.text("time") == "iso";
+  if (parsed.has("time")) output.look.iso = parsed.text("time") == "iso";
+  if (parsed.text("color") == "auto") output.look.color = When::Auto;
   if (parsed.text("color") == "always") output.look.color = When::Always;
   if (parsed.text("color") == "never") output.look.color = When::Never;
+  output.usual = usual_look;
   if (parsed.command != nullptr) output.command = parsed.command->name;
   if (const auto home = parsed.text("home")) home_ = *home;
   if (const auto project = parsed.text("project")) project_ = *project;
@@ -87,8 +104,59 @@ std::string Context::here(std::string_view text) const {
   return whole;
 }
 
+std::expected<Context::SettingsFiles, Failure> Context::settings_files() {
+  SettingsFiles files{.user = config::user_file(), .project = ""};
+  const Where& where = client().where();
+  if (!where.project_root && !where.project_name) return files;
+  const auto place = place_of_project();
+  if (place) files.project = config::project_file(place->root);
+  // The project `default` has no folder, and so no file.
+  const bool has_none = where.project_name == "default";
+  if (!place && !has_none) return std::unexpected(place.error());
+  return files;
+}
+
+std::expected<const config::Settings*, Failure> Context::settings() {
+  if (settings_) return &*settings_;
+  const auto files = settings_files();
+  if (!files) return std::unexpected(files.error());
+  auto settings = config::read_settings(files->user, files->project);
+  if (!settings) return std::unexpected(failure_of(settings.error()));
+  settings_ = *std::move(settings);
+  return &*settings_;
+}
+
+Failure failure_of(const config::Mistakes& mistakes) {
+  Json all = Json::array();
+  for (const config::Mistake& mistake : mistakes) {
+    const bool has_line = mistake.place.line != 0;
+    all.push(json_of({{"file", mistake.file},
+                      {"line", has_line ? Json(std::int64_t{mistake.place.line}) : Json()},
+                      {"column", has_line ? Json(std::int64_t{mistake.place.column}) : Json()},
+                      {"message", mistake.message}}));
+  }
+  const std::string message =
+      mistakes.size() == 1
+          ? config::to_text(mistakes.front())
+          : fmt::format("there are {} mistakes in the settings; nothing was done", mistakes.size());
+  return Failure{"CONFIG_WRONG", message, json_of({{"mistakes", all}})};
+}
+
 // In the words of the command line, not in those of the protocol.
 int Context::fail(Failure failure) {
+  const Json::Array& mistakes = failure.details["mistakes"].items();
+  if (failure.code == "CONFIG_WRONG" && !json() && mistakes.size() > 1) {
+    for (const Json& mistake : mistakes) {
+      const std::string line =
+          mistake.has("line")
+              ? fmt::format(":{}:{}", mistake["line"].number(), mistake["column"].number())
+              : "";
+      output.err(fmt::format("{}{}: {}\n",
+                             printable(mistake["file"].text()),
+                             line,
+                             printable(mistake["message"].text())));
+    }
+  }
   constexpr std::string_view field = "meta.";
   if (failure.message.starts_with(field)) failure.message.replace(0, field.size(), "--");
   failure.message = here(failure.message);
@@ -97,7 +165,11 @@ int Context::fail(Failure failure) {
 
 std::expected<tools::RunbookPlace, Failure> Context::place(bool here) {
   auto place = place_of_project();
-  if (!place || !here) return place;
+  if (!place) return place;
+  const auto set = settings();
+  if (!set) return std::unexpected(set.error());
+  place->poll_interval_ms = (*set)->duration("locking.poll_interval").count();
+  if (!here) return place;
   if (const auto checkout = find_checkout(working_directory())) place->checkout = checkout->path;
   return place;
 }

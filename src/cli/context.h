@@ -6,6 +6,7 @@
 #include "cli/json.h"
 #include "cli/output.h"
 #include "cli/runbooks.h"
+#include "config/settings.h"
 
 #include <memory>
 #include <optional>
@@ -38,6 +39,16 @@ class Context {
   // The folder of the project and its name: where its runbooks are. With `here` they are read from
   // the worktree that the working directory is in; it is the same project.
   std::expected<tools::RunbookPlace, Failure> place(bool here = false);
+  // What is set for the project, by its file and the user's; read when it is first asked for. The
+  // failure has all mistakes of both files.
+  std::expected<const config::Settings*, Failure> settings();
+  // The files they are in; that of the project is empty outside of one.
+  struct SettingsFiles {
+    std::string user;
+    std::string project;
+  };
+  std::expected<SettingsFiles, Failure> settings_files();
+
   // Never null in the program.
   const Runbooks* runbooks = nullptr;
 
@@ -58,7 +69,11 @@ class Context {
   std::optional<std::string> project_;
   std::string version_;
   std::unique_ptr<Client> client_;
+  std::optional<config::Settings> settings_;
 };
+
+// Of files of settings: CONFIG_WRONG, with each mistake in its details.
+Failure failure_of(const config::Mistakes& mistakes);
 
 // `--holder`, else $REEVE_HOLDER, else a fresh one.
 std::string holder_or_fresh(const Parsed& parsed);

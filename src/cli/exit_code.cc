@@ -7,7 +7,7 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Exit>, 37> codes{{
+constexpr std::array<std::pair<std::string_view, Exit>, 38> codes{{
     {"USAGE", Exit::Usage},
     {"BAD_NAME", Exit::Usage},
     {"BAD_VALUE", Exit::Usage},
@@ -36,6 +36,7 @@ constexpr std::array<std::pair<std::string_view, Exit>, 37> codes{{
     {"STALE_CLAIM", Exit::NotObtained},
     {"TASK_LOCKED", Exit::NotObtained},
     {"SECTION_LOCKED", Exit::NotObtained},
+    {"TASK_FINISHED", Exit::NotObtained},
     {"TIMED_OUT", Exit::NotObtained},
     {"UNAVAILABLE", Exit::Unavailable},
     {"INTERRUPTED", Exit::Interrupted},

@@ -3,6 +3,7 @@
 #include "adapters/hold.h"
 #include "cli/cli.h"
 #include "daemon/run.h"
+#include "tools/history_query.h"
 #include "tools/journal_command.h"
 #include "tools/run_plan.h"
 #include "tools/runbook_command.h"
@@ -55,5 +56,6 @@ int main(int argc, char** argv) {
                          {.version = REEVE_VERSION,
                           .daemon_run = daemon_run,
                           .journal = journal,
-                          .runbooks = runbooks});
+                          .runbooks = runbooks,
+                          .history = reeve::tools::history_query});
 }

@@ -104,12 +104,20 @@ std::size_t Output::out_height() {
   return size.ws_row;
 }
 
+const Usual& Output::as_usual() const {
+  if (!usual_) usual_ = usual ? usual() : Usual{};
+  return *usual_;
+}
+
+bool Output::iso() const { return look.iso ? *look.iso : as_usual().iso; }
+When Output::color() const { return look.color ? *look.color : as_usual().color; }
+
 std::string Output::styled(Style style, std::string_view text) const {
-  return in_style(style, text, colored(look.color, out_is_terminal()));
+  return in_style(style, text, colored(color(), out_is_terminal()));
 }
 
 std::string Output::styled_err(Style style, std::string_view text) const {
-  return in_style(style, text, colored(look.color, ::isatty(STDERR_FILENO) != 0));
+  return in_style(style, text, colored(color(), ::isatty(STDERR_FILENO) != 0));
 }
 
 void Output::line(std::string_view text) {
@@ -144,7 +152,7 @@ std::string Output::for_terminal(std::string_view sentence) {
 std::string Output::moment(const Json& at) const {
   if (!at.is_string()) return "-";
   const auto moment = parse_moment(at.text());
-  if (look.iso || !moment) return at.text();
+  if (iso() || !moment) return at.text();
   // A lease that is kept by its process has no end that anybody waits for.
   return *moment - wall_now() > ten_years ? "never" : relative(*moment, wall_now());
 }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <expected>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,9 +32,16 @@ enum class Style : std::uint8_t { Plain, Dim, Bold, Good, Warn, Bad };
 
 enum class When : std::uint8_t { Auto, Always, Never };
 
+// What the words of a command say of it; what they leave open is as usual.
 struct Look {
   bool json = false;
   bool quiet = false;
+  std::optional<bool> iso = {};
+  std::optional<When> color = {};
+};
+
+// What a user wants whenever nothing is said.
+struct Usual {
   bool iso = false;
   When color = When::Auto;
 };
@@ -43,6 +52,11 @@ class Output {
 
   Look look;
   std::string command;  // for the envelope
+  // Asked once, and only where it makes a difference: it reads a file.
+  std::function<Usual()> usual = {};
+
+  bool iso() const;
+  When color() const;
 
   // Whether a person looks at it.
   static bool out_is_terminal();
@@ -79,8 +93,11 @@ class Output {
   // Broken between words where a terminal would break it within one.
   static std::string for_terminal(std::string_view sentence);
 
+  const Usual& as_usual() const;
+
   std::string out_;
   bool broken_ = false;
+  mutable std::optional<Usual> usual_ = {};
 };
 
 // Milliseconds since 1970, by the wall.

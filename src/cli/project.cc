@@ -1,6 +1,7 @@
 #include "cli/project.h"
 
 #include "codec/json_text.h"
+#include "config/document.h"
 
 #include <array>
 #include <climits>
@@ -119,6 +120,13 @@ std::string good_name(std::string_view folder) {
   return name.empty() ? "root" : name;
 }
 
+// However TOML lets it be written. Of a file with a mistake: none.
+std::string whole_project_name_in(std::string_view toml) {
+  const auto document = config::parse_document("", toml);
+  const config::Entry* const entry = document ? document->find("project.name") : nullptr;
+  return entry != nullptr ? entry->value.text : "";
+}
+
 std::optional<ProjectRoot> find(std::string_view from, bool with_worktrees) {
   std::string root;
   std::string folder(from);
@@ -139,6 +147,10 @@ std::optional<ProjectRoot> find(std::string_view from, bool with_worktrees) {
   project.path = real_path(root).value_or(root);
   if (const auto config = read_small(project.path + "/.reeve/config.toml")) {
     project.name = project_name_in(*config).value_or("");
+    // A quick look is enough for nearly all; this is for the others.
+    const bool is_odd = project.name.empty() ? config->find("project") != std::string::npos
+                                             : config->find('\\') != std::string::npos;
+    if (is_odd) project.name = whole_project_name_in(*config);
   }
   if (project.name.empty()) {
     project.name = good_name(std::string_view(project.path).substr(project.path.rfind('/') + 1));

@@ -80,8 +80,9 @@ reeve::Reply on(Turn& turn, const Add& command) {
   if (task.section) count_open(turn, *task.section, true);
   ++edit(turn, project).open;
   add_note(turn, id, "", command.note);
-  turn.emit(project, WasAdded{id, task.title, task.section});
+  turn.emit(project, WasAdded{id, task.title, task.section, task.priority, said(command.note)});
   serve_in_order(turn, project, turn.now());
+  serve_any(turn, project, task.section, turn.now());
   return {Added{id}};
 }
 
@@ -103,6 +104,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const RemoveTask&) {
   forget(turn, id);
   turn.emit(task.project, TaskRemoved{id, task.title});
   after_release(turn, id, task.section);
+  serve_any(turn, task.project, task.section, turn.now());
   return {Ok{}};
 }
 
@@ -150,7 +152,9 @@ EventName name_of(const Event& event) {
       },
       [&](const WasNoted& it) { return task(it.task, "noted"); },
       [&](const TaskRemoved& it) { return task(it.task, "removed"); },
-      [&](const SectionRemoved& it) { return section(it.section, "section_removed"); });
+      [&](const SectionRemoved& it) { return section(it.section, "section_removed"); },
+      [&](const WasExtended& it) { return task(it.task, "extended"); },
+      [&](const SectionExtended& it) { return section(it.section, "section_extended"); });
 }
 
 }  // namespace reeve::board

@@ -564,6 +564,8 @@ struct WasAdded {
   BoardTaskId task;
   std::string title;
   std::optional<SectionName> section;
+  std::int32_t priority = 0;
+  std::optional<std::string> note = {};
 
   bool operator==(const WasAdded&) const = default;
 };
@@ -578,6 +580,8 @@ struct WasStarted {
   BoardTaskId task;
   RunnerName runner;
   Token token;
+  Time expires_at = {};
+  std::optional<Token> section_token = {};
 
   bool operator==(const WasStarted&) const = default;
 };
@@ -588,6 +592,8 @@ struct WasClaimed {
   RunnerName from;
   RunnerName runner;
   Token token;
+  Time expires_at = {};
+  std::optional<Token> section_token = {};
 
   bool operator==(const WasClaimed&) const = default;
 };
@@ -596,6 +602,7 @@ struct WasFinished {
   BoardTaskId task;
   Status status = Status::Completed;
   std::string by;
+  std::optional<std::string> note = {};
 
   bool operator==(const WasFinished&) const = default;
 };
@@ -625,6 +632,8 @@ struct SectionExpired {
 struct SectionTaken {
   SectionName section;
   RunnerName runner;
+  Token token = {};
+  Time expires_at = {};
 
   bool operator==(const SectionTaken&) const = default;
 };
@@ -673,9 +682,26 @@ struct SectionRemoved {
   bool operator==(const SectionRemoved&) const = default;
 };
 
+// The lock is good for longer than it was: a sign of life of its runner.
+struct WasExtended {
+  BoardTaskId task;
+  RunnerName runner;
+  Time expires_at;
+
+  bool operator==(const WasExtended&) const = default;
+};
+
+struct SectionExtended {
+  SectionName section;
+  RunnerName runner;
+  Time expires_at;
+
+  bool operator==(const SectionExtended&) const = default;
+};
+
 // board:added, :section_added, :started, :claimed, :finished, :released, :expired,
 // :section_expired, :section_locked, :section_released, :waiting, :forced, :noted, :removed,
-// :section_removed
+// :section_removed, :extended, :section_extended
 using Event = std::variant<WasAdded,
                            SectionAdded,
                            WasStarted,
@@ -690,7 +716,9 @@ using Event = std::variant<WasAdded,
                            WasForced,
                            WasNoted,
                            TaskRemoved,
-                           SectionRemoved>;
+                           SectionRemoved,
+                           WasExtended,
+                           SectionExtended>;
 
 // The first thing that time does on this project's board.
 struct Due {

@@ -31,6 +31,7 @@ reeve::Reply force_section(Turn& turn, const SectionName& name, const ForceRelea
   turn.emit(name.project,
             WasForced{name, from, std::string(cut(command.by)), std::string(cut(command.reason))});
   serve(turn, name, turn.now());
+  serve_any(turn, name.project, name, turn.now());
   return {Ok{}};
 }
 
@@ -47,7 +48,9 @@ reeve::Reply on(Turn& turn, const ForceRelease& command) {
               if (!find(turn, id)->lock) return {Ok{}};
               force_task(turn, id, command);
               serve(turn, line_of(id, *find(turn, id)), turn.now());
-              serve_in_order(turn, find(turn, id)->project, turn.now());
+              const ProjectNo project = find(turn, id)->project;
+              serve_in_order(turn, project, turn.now());
+              serve_any(turn, project, find(turn, id)->section, turn.now());
               return {Ok{}};
             });
       },

@@ -28,6 +28,7 @@ bool is_good(const Turn& turn, const Tenure& tenure, Time when);
 std::optional<Refused> mistake_in(const Turn& turn, const RunnerName& runner);
 std::size_t count_held(const Turn& turn, const RunnerName& runner);
 void add_note(Turn& turn, BoardTaskId id, const std::string& by, const std::string& text);
+std::optional<std::string> said(const std::string& text);  // none if that is nothing
 void make_section(Turn& turn, const SectionName& name);
 
 // The section has an open task more, or one less.
@@ -86,7 +87,10 @@ void see(Turn& turn, const RunnerName& runner);
 void unlock(Turn& turn, BoardTaskId task);
 void unlock(Turn& turn, const SectionName& section);
 
-// A sign of life for the section, if the runner still has it.
+// A sign of life of its runner: the lock of a task, which must be good, is so for longer. Until
+// when.
+Time extend_task(Turn& turn, BoardTaskId task);
+// The same for the section, if the runner still has it.
 void extend_section(Turn& turn, const SectionName& section, const RunnerName& runner);
 
 // The status changes, and with it every index and count. The task is not locked any more unless
@@ -100,6 +104,8 @@ void forget(Turn& turn, BoardTaskId task);
 // ── Lines (board_lines.cc) ──
 
 Line line_of(BoardTaskId id, const BoardTask& task);
+// Of those who wait for any task of the project; no section is called so.
+Line line_of_any(ProjectNo project);
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
 reeve::Reply act(
     Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when);
@@ -112,6 +118,8 @@ reeve::Reply wait_in_line(Turn& turn,
 // Gives what there was at `when` to those who waited then, in their order.
 void serve(Turn& turn, const Line& line, Time when);
 void serve_in_order(Turn& turn, ProjectNo project, Time when);
+// Something may have become free, at `where` if that is a section: those who wait for any task.
+void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when);
 void tell_waiters(Turn& turn, BoardTaskId task);
 void wait_is_over(Turn& turn, WaiterId waiter);
 

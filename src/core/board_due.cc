@@ -17,7 +17,9 @@ void arm(Turn& turn, ProjectNo project) {
 void look_at(Turn& turn, const TaskLease& what, Time when) {
   const Tenure& lock = *find(turn, what.task)->lock;
   if (*over_at(lock.lease, turn.leases_from()) <= when) {
+    const ProjectNo of = find(turn, what.task)->project;
     end_waits(turn, line_of(what.task, *find(turn, what.task)), when);
+    end_waits(turn, line_of_any(of), when);
   }
   const BoardTask& task = *find(turn, what.task);
   if (!task.lock || task.lock->due != when) return;  // it is another's by now
@@ -33,13 +35,16 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
   turn.change().board.ready.insert(ready_key(what.task, task));
   edit(turn, what.task).lock->expired = true;
   turn.emit(project, HasExpired{what.task, runner});
+  const std::optional<SectionName> section = find(turn, what.task)->section;
   serve(turn, line, when);
+  serve_any(turn, project, section, when);
 }
 
 void look_at(Turn& turn, const SectionLease& what, Time when) {
   const SectionName& name = what.section;
   if (when > *section_limit(turn.state().board, name, turn.leases_from())) {
     end_waits(turn, name, when);
+    end_waits(turn, line_of_any(name.project), when);
   }
   const std::optional<Tenure>& lock = find(turn, name)->lock;
   if (!lock || lock->due != when) return;
@@ -52,6 +57,7 @@ void look_at(Turn& turn, const SectionLease& what, Time when) {
   edit(turn, name).lock->expired = true;
   turn.emit(name.project, SectionExpired{name, find(turn, name)->lock->runner});
   serve(turn, name, when);
+  serve_any(turn, name.project, name, when);
 }
 
 void look_at(Turn& turn, const RunnerSilence& what) {
@@ -89,7 +95,11 @@ void settle_one(Turn& turn, ProjectNo project) {
         [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
         [&](const RunnerSilence& what) { look_at(turn, what); },
         [&](const Forget& what) { forget(turn, what.task); },
-        [&](const ServeLine& what) { serve(turn, what.line, key.due); },
+        [&](const ServeLine& what) {
+          serve(turn, what.line, key.due);
+          // Who was away has lost its place, and nobody else stands there.
+          serve_any(turn, key.project, std::nullopt, key.due);
+        },
         [&](const TellWaiters& what) { tell_waiters(turn, what.task); });
   }
   arm(turn, project);

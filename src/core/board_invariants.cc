@@ -167,6 +167,9 @@ void Checker::waiters() {
         [&](const auto& line) {
           using Kind = std::decay_t<decltype(line)>;
           if constexpr (std::is_same_v<Kind, SectionName>) {
+            // Any task will do, and others have all that are open.
+            const Project* project = table_.projects.find(line.project);
+            if (line.name.empty()) return project && project->open > 0;
             const Section* section = table_.sections.find(line);
             return section && section->lock && !section->lock->expired;
           } else {

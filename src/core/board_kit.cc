@@ -88,6 +88,11 @@ void add_note(Turn& turn, BoardTaskId id, const std::string& by, const std::stri
   edit(turn, id).notes.push_back({turn.now(), by, std::string(cut(text))});
 }
 
+std::optional<std::string> said(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  return std::string(cut(text));
+}
+
 void make_section(Turn& turn, const SectionName& name) {
   Section section;
   section.order = ++edit(turn, name.project).last_section;

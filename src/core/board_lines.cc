@@ -43,8 +43,17 @@ void remove(Turn& turn, WaiterId id) {
   if (waiter.session) session::unbind(turn, waiter.session, session::WaiterPlace{id});
 }
 
+// Any task of any section, whichever is free first.
+bool wants_any(const Wanted& wanted) {
+  const NextTask* next = std::get_if<NextTask>(&wanted);
+  return next && !next->section && !next->in_order;
+}
+
 // In whose line one stands who was given this verdict; none if there is nothing to wait for.
-std::optional<Line> line_for(const Turn& turn, const Verdict& verdict) {
+std::optional<Line> line_for(const Turn& turn,
+                             const RunnerName& runner,
+                             const Wanted& wanted,
+                             const Verdict& verdict) {
   return match(
       verdict,
       [](const CanStart&) -> std::optional<Line> { return std::nullopt; },
@@ -53,14 +62,17 @@ std::optional<Line> line_for(const Turn& turn, const Verdict& verdict) {
       },
       [](const SectionLocked& locked) -> std::optional<Line> { return locked.section; },
       [](const TaskFinished&) -> std::optional<Line> { return std::nullopt; },
-      [](const Nothing&) -> std::optional<Line> { return std::nullopt; });
+      [&](const Nothing& nothing) -> std::optional<Line> {
+        if (!nothing.open || !wants_any(wanted)) return std::nullopt;
+        return line_of_any(runner.project);
+      });
 }
 
 // Whether the waiter has its answer. One whose way is barred elsewhere now stands there.
 bool try_to_serve(Turn& turn, WaiterId id, Time when) {
   const Waiter waiter = *find_waiter(turn, id);
   const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, when);
-  if (const std::optional<Line> line = line_for(turn, verdict)) {
+  if (const auto line = line_for(turn, waiter.runner, waiter.wanted, verdict)) {
     if (*line == waiter.line) return false;
     Table& table = turn.change().board;
     table.lines.erase({waiter.line, id});
@@ -158,6 +170,8 @@ Line line_of(BoardTaskId id, const BoardTask& task) {
   return id;
 }
 
+Line line_of_any(ProjectNo project) { return SectionName{project, ""}; }
+
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
   return match(
       wanted,
@@ -188,7 +202,7 @@ reeve::Reply wait_in_line(Turn& turn,
                           const Wanted& wanted,
                           const Verdict& verdict,
                           const Wait& wait) {
-  const std::optional<Line> line = line_for(turn, verdict);
+  const std::optional<Line> line = line_for(turn, runner, wanted, verdict);
   if (!line) return act(turn, runner, wanted, verdict, turn.now());
   if (turn.state().board.waiters.size() >= limits::waiters_a_line) {
     return refused(Why::OverLimit, "waiters");
@@ -259,6 +273,17 @@ void serve_in_order(Turn& turn, ProjectNo project, Time when) {
   }
 }
 
+// The first of them can start whatever is free. Of a section that somebody has it is that runner
+// who can, wherever it stands.
+void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when) {
+  const Section* section = where ? find(turn, *where) : nullptr;
+  if (section && section->lock) {
+    const RunnerName runner = section->lock->runner;
+    serve_runner(turn, runner, line_of_any(runner.project), when);
+  }
+  serve(turn, line_of_any(project), when);
+}
+
 // The task has ended, or is gone.
 void tell_waiters(Turn& turn, BoardTaskId id) {
   const BoardTask* task = find(turn, id);
@@ -283,6 +308,7 @@ void wait_is_over(Turn& turn, WaiterId id) {
   end_wait(turn, id);
   serve(turn, waiter.line, waiter.until);
   serve_in_order(turn, waiter.runner.project, waiter.until);
+  serve_any(turn, waiter.runner.project, std::nullopt, waiter.until);
 }
 
 void end_waits(Turn& turn, const Line& line, Time when) {
@@ -302,6 +328,7 @@ void leave(Turn& turn, WaiterId id, Left left) {
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line, turn.now());
   serve_in_order(turn, project, turn.now());
+  serve_any(turn, project, std::nullopt, turn.now());
 }
 
 void came_back(Turn& turn, WaiterId id) {

@@ -25,11 +25,22 @@ bool has_section(const Turn& turn, const SectionName& name, const RunnerName& ru
          when <= *section_limit(turn.state().board, name, turn.leases_from());
 }
 
+// Of the runner that has it.
+void sign_of_life(Turn& turn, const SectionName& name) {
+  const Tenure before = *find(turn, name)->lock;
+  Tenure& lock = *edit(turn, name).lock;
+  lock.lease.last_sign = turn.now();
+  const Time last = limit(turn, lock);
+  if (last > limit(turn, before)) {
+    turn.emit(name.project, SectionExtended{name, before.runner, last});
+  }
+}
+
 // The runner has the section now, under the lease it had or a new one; whether it is new.
 bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner, Time when) {
   const Section& section = *find(turn, name);
   if (has_section(turn, name, runner, when)) {
-    edit(turn, name).lock->lease.last_sign = turn.now();
+    sign_of_life(turn, name);
     return false;
   }
   if (section.lock) unlock(turn, name);
@@ -37,7 +48,7 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
   edit(turn, name).lock = tenure;
   turn.change().board.held.insert({runner, name});
   expect(turn, {name.project, tenure.due, SectionLease{name}});
-  turn.emit(name.project, SectionTaken{name, runner});
+  turn.emit(name.project, SectionTaken{name, runner, tenure.lease.token, limit(turn, tenure)});
   return true;
 }
 
@@ -127,10 +138,8 @@ Started take(Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   }
   const std::optional<Tenure> before = find(turn, id)->lock;
   if (before && before->runner == runner && is_good(turn, *before, when)) {
-    Tenure& lock = *edit(turn, id).lock;
-    lock.lease.last_sign = turn.now();
-    started.token = lock.lease.token;
-    started.expires_at = limit(turn, lock);
+    started.token = before->lease.token;
+    started.expires_at = extend_task(turn, id);
     return started;
   }
 
@@ -150,9 +159,13 @@ Started take(Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   started.expires_at = limit(turn, tenure);
   if (before) {
     started.claimed_from = before->runner;
-    turn.emit(project, WasClaimed{id, before->runner, runner, tenure.lease.token});
+    turn.emit(
+        project,
+        WasClaimed{
+            id, before->runner, runner, started.token, started.expires_at, started.section_token});
   } else {
-    turn.emit(project, WasStarted{id, runner, tenure.lease.token});
+    turn.emit(project,
+              WasStarted{id, runner, started.token, started.expires_at, started.section_token});
   }
   return started;
 }
@@ -224,9 +237,18 @@ void set_status(Turn& turn, BoardTaskId id, Status status) {
   if (status == Status::Pending) table.ready.insert(key);
 }
 
+Time extend_task(Turn& turn, BoardTaskId id) {
+  const Tenure before = *find(turn, id)->lock;
+  Tenure& lock = *edit(turn, id).lock;
+  lock.lease.last_sign = turn.now();
+  const Time last = limit(turn, lock);
+  const bool is_longer = last > limit(turn, before);
+  if (is_longer) turn.emit(find(turn, id)->project, WasExtended{id, before.runner, last});
+  return last;
+}
+
 void extend_section(Turn& turn, const SectionName& name, const RunnerName& runner) {
-  if (has_section(turn, name, runner, turn.now()))
-    edit(turn, name).lock->lease.last_sign = turn.now();
+  if (has_section(turn, name, runner, turn.now())) sign_of_life(turn, name);
 }
 
 void release_if_done(Turn& turn, const std::optional<SectionName>& name) {

@@ -67,8 +67,9 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
   if (section) extend_section(turn, *section, command.runner);
   add_note(turn, id, command.runner.name, command.note);
   set_status(turn, id, command.status);
-  turn.emit(project, WasFinished{id, command.status, command.runner.name});
+  turn.emit(project, WasFinished{id, command.status, command.runner.name, said(command.note)});
   after_release(turn, id, section);
+  serve_any(turn, project, section, turn.now());
   return {Ok{}};
 }
 
@@ -84,6 +85,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
   turn.emit(project, WasReleased{id, command.runner.name});
   after_release(turn, id, section);
   serve_in_order(turn, project, turn.now());
+  serve_any(turn, project, section, turn.now());
   return {Ok{}};
 }
 
@@ -105,6 +107,7 @@ reeve::Reply on(Turn& turn, const LetGo& command) {
   unlock(turn, command.section);
   turn.emit(command.section.project, SectionReleased{command.section, command.runner});
   serve(turn, command.section, turn.now());
+  serve_any(turn, command.section.project, command.section, turn.now());
   return {Ok{}};
 }
 
@@ -119,9 +122,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Heartbeat& command) {
   if (!is_good(turn, lock)) return {Lost{}};
   const std::optional<SectionName> section = task.section;
   see(turn, command.runner);
-  Lease& lease = edit(turn, id).lock->lease;
-  lease.last_sign = turn.now();
-  const Time last = limit_of(lease, turn.leases_from()).value_or(Time::max());
+  const Time last = extend_task(turn, id);
   if (section) extend_section(turn, *section, command.runner);
   return {Extended{id, last}};
 }
@@ -146,7 +147,7 @@ reeve::Reply on(Turn& turn, const RunnerHeartbeat& command) {
         const BoardTaskId task = std::get<BoardTaskId>((*at).what);
         const bool good = is_good(turn, *find(turn, task)->lock);
         ++(good ? alive.tasks : alive.lost);
-        if (good) edit(turn, task).lock->lease.last_sign = turn.now();
+        if (good) extend_task(turn, task);
       }
     }
   }

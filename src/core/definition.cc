@@ -113,6 +113,15 @@ std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set&
   return std::nullopt;
 }
 
+// What the shared project may have: whom to tell of what happens in any project. Nothing of a
+// runbook, which would have no folder to run in.
+bool only_notifies(const Set& set) {
+  Set rest;
+  rest.hash = set.hash;
+  rest.notifications = set.notifications;
+  return set == rest;
+}
+
 // ── Apply ──
 
 // Whether a set in force says anything of this lock, which all projects share.
@@ -196,11 +205,10 @@ void make_current(Turn& turn, ProjectNo project, const Boxed<Set>& set) {
 reeve::Reply load(Turn& turn, const Load& command) {
   const ProjectNo project = command.project;
   const State& state = turn.state();
-  if (project == shared_project || !state.projects.projects.contains(project)) {
-    return refused(Why::NotFound, "project");
-  }
+  if (!state.projects.projects.contains(project)) return refused(Why::NotFound, "project");
   if (!command.set) return refused(Why::BadValue, "set");
   const Set& set = *command.set;
+  if (project == shared_project && !only_notifies(set)) return refused(Why::BadValue, "set");
   if (set.hash.empty() || set.hash.size() > limits::name_bytes) {
     return refused(Why::BadValue, "hash");
   }

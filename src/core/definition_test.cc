@@ -104,7 +104,7 @@ TEST(Definition, WhatIsNoSetOrOfNobodyIsRefused) {
   const Boxed<Set> good(set_of("one"));
 
   EXPECT_EQ(refusal({other_project, good}), (Refused{Why::NotFound, "project"}));
-  EXPECT_EQ(refusal({shared_project, good}), (Refused{Why::NotFound, "project"}));
+  EXPECT_EQ(refusal({shared_project, good}), (Refused{Why::BadValue, "set"}));
   EXPECT_EQ(refusal({default_project, {}}), (Refused{Why::BadValue, "set"}));
   EXPECT_EQ(refusal({default_project, Boxed<Set>(set_of(""))}), (Refused{Why::BadValue, "hash"}));
   EXPECT_EQ(refusal({default_project, Boxed<Set>(set_of(std::string(201, 'x')))}),
@@ -272,6 +272,34 @@ TEST(Definition, NotificationsAreSent) {
 
   world.ask(EmitCustom{"ci:red", {}});
   EXPECT_EQ(programs_started(world), (std::vector<std::string>{"notify-send"}));
+}
+
+TEST(Definition, WhomTheSharedProjectNotifiesIsToldOfWhatHappensInAny) {
+  World world = two_projects();
+  Set all;
+  all.hash = "all";
+  all.notifications = {{"ci:red"}, "tell"};
+  as<Ok>(load(world, all, shared_project));
+
+  world.ask(EmitCustom{"ci:red", {}});
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"tell"}));
+  world.ask(EmitCustom{"ci:red", {}}, {}, {}, other_project);
+  EXPECT_EQ(programs_started(world), (std::vector<std::string>{"tell"}));
+  world.ask(EmitCustom{"ci:green", {}}, {}, {}, other_project);
+  EXPECT_EQ(programs_started(world), std::vector<std::string>{});
+
+  Set nobody;
+  nobody.hash = "nobody";
+  as<Ok>(load(world, nobody, shared_project));
+  EXPECT_EQ(world.state.subscriptions, event_bus::Table{});
+}
+
+TEST(Definition, TheSharedProjectHasNoHooksForTheyWouldHaveNoFolder) {
+  World world;
+  Set set;
+  set.hash = "all";
+  set.hooks = {{"ci:red", "echo"}};
+  EXPECT_EQ(as<Refused>(load(world, set, shared_project)), (Refused{Why::BadValue, "set"}));
 }
 
 TEST(Definition, ANewSetsHooksReplaceTheOldOnes) {

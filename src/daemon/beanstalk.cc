@@ -40,7 +40,7 @@ Result<void> read_beanstalk_word(BeanstalkWords& words,
   return {};
 }
 
-BeanstalkDoor::BeanstalkDoor(Settings settings, const api::About& about)
+BeanstalkDoor::BeanstalkDoor(api::beanstalk::Settings settings, const api::About& about)
     : ledger_(std::make_unique<Ledger>(settings)),
       machine_(std::make_unique<Machine>(this_machine(about))) {}
 
@@ -55,7 +55,7 @@ Result<BeanstalkDoor> BeanstalkDoor::open(const BeanstalkWords& words,
                             "asked who they are; add --beanstalk-public if that is meant",
                             to_text(address)));
   }
-  Settings settings;
+  api::beanstalk::Settings settings;
   settings.job_bytes = words.job_bytes;
   if (words.project) {
     const ProjectNo* project = state.projects.by_name.find(*words.project);

@@ -50,25 +50,31 @@ Loop::Loop(api::About about,
            Log& log,
            std::unique_ptr<journal::Journal> journal,
            engine::Remembered remembered,
-           const adapters::Inherited& for_runs)
+           history::History& history,
+           const adapters::Inherited& for_runs,
+           Settings settings)
     : about_(std::move(about)),
       log_(log),
       journal_(std::move(journal)),
+      history_(history),
       signals_(open_signals()),
       hands_(surroundings(for_runs), about_.boot_id),
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
-      engine_(std::move(remembered), engine::Ports{hands_, desk_}),
-      peers_(poller_, desk_, log_, random_session()) {
+      engine_(std::move(remembered),
+              engine::Ports{hands_, desk_, {{"history", {&history_, history_.had()}}}}),
+      peers_(poller_, desk_, log_, random_session()),
+      settings_(std::move(settings)) {
   desk_.serve(engine_);
   poller_.add(signals_.get(), {Mark::Kind::Signal}, EPOLLIN, true);
   poller_.add(hands_.fd(), {Mark::Kind::Hands}, EPOLLIN, true);
   writer_ = std::make_unique<engine::Writer>(*journal_, [this] { poller_.wake(); });
   keeper_ = std::make_unique<engine::Keeper>(*journal_, [this] { poller_.wake(); });
+  history_.wake_with([this] { poller_.wake(); });
 }
 
-Loop::~Loop() = default;
+Loop::~Loop() { history_.wake_with({}); }
 
 void Loop::listen(Descriptor listener, const Listen& how) {
   peers_.listen(std::move(listener), how);
@@ -84,6 +90,7 @@ Result<void> Loop::run(const std::function<void()>& ready) {
   hands_.begin();
   engine_.begin(now_);
   engine_.submit({}, Request{.command = dispatch::SawBoot{about_.boot_id}}, now_);
+  live_by(settings_);
   ready();
   more_ = true;
   while (stage_ != Stage::Over && !engine_.wants_stop()) turn();
@@ -236,6 +243,7 @@ void Loop::hear_hands() {
 
 // What the journal needs beside commits: room, checkpoints, less of the past.
 void Loop::keep() {
+  keep_history();
   const journal::Room room = journal_->room();
   engine_.room(room);
   const bool full = room != journal::Room::Plenty;
@@ -262,6 +270,8 @@ void Loop::keep() {
   if (std::optional<engine::Snapshot> snapshot = engine_.take_snapshot()) {
     keeper_->write(*std::move(snapshot));
   }
+  if (rebuilding_) engine_.projected("history", engine_.durable(), now_);
+  if (rebuilding_ || keep_journal_until_ > 0) return;
   if (const std::optional<engine::Sequence> passed = engine_.take_truncation()) {
     keeper_->truncate(*passed);
   }
@@ -325,6 +335,7 @@ void Loop::advance() {
 }
 
 Result<void> Loop::finish() {
+  history_.stop(last_words);
   keeper_.reset();
   writer_.reset();
   return journal_->close();
@@ -359,6 +370,36 @@ void Loop::tell_checkpoint(const Result<engine::Sequence>& last) {
       waiter.done(last);
     }
   }
+}
+
+// Whom to tell is part of the state, so that a notification is exactly as durable as its event: it
+// is said to the core, and only if it is not so already.
+void Loop::live_by(const Settings& settings) {
+  engine_.allow_running(settings.running_effects);
+  hands_.keep(settings.keeping);
+  const definition::Set* const told =
+      definition::current(engine_.state().definitions, shared_project);
+  const std::string hash = told ? told->hash : Settings::notify_nobody().hash;
+  if (hash == settings.notifications.hash) return;
+  engine_.submit(
+      {},
+      Request{.command =
+                  definition::Load{shared_project, Boxed<definition::Set>(settings.notifications)}},
+      now_);
+}
+
+Result<void> Loop::reload() {
+  if (!read_settings_) return {};
+  const Result<Settings> read = read_settings_();
+  if (!read) {
+    log_.say("the settings stay as they were: {}", read.error().message);
+    return fail(read.error());
+  }
+  settings_ = *read;
+  live_by(settings_);
+  more_ = true;
+  log_.say("the settings were read again");
+  return {};
 }
 
 std::optional<Process> Loop::process(std::int64_t pid, bool group) const {

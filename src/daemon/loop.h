@@ -1,5 +1,6 @@
 #pragma once
 
+#include "adapters/history/history.h"
 #include "adapters/runner.h"
 #include "api/desk.h"
 #include "base/result.h"
@@ -7,6 +8,7 @@
 #include "daemon/log.h"
 #include "daemon/peers.h"
 #include "daemon/poller.h"
+#include "daemon/settings.h"
 #include "engine/clock.h"
 #include "engine/engine.h"
 #include "engine/keeper.h"
@@ -41,13 +43,17 @@ class Loop final : public api::Steward {
        Log& log,
        std::unique_ptr<journal::Journal> journal,
        engine::Remembered remembered,
-       const adapters::Inherited& for_runs = {});
+       history::History& history,
+       const adapters::Inherited& for_runs = {},
+       Settings settings = {});
   ~Loop() override;
 
   // Before run().
   void listen(Descriptor listener, const Listen& how);
   // What SIGUSR1 asks for: beanstalkd takes no more jobs then.
   void on_drain(std::function<void()> drain) { drain_ = std::move(drain); }
+  // How daemon.reload reads the settings again.
+  void on_reload(std::function<Result<Settings>()> read) { read_settings_ = std::move(read); }
 
   // Until somebody wants it to stop: SIGTERM, SIGINT, daemon.stop. Then what is decided is made
   // durable and told, a checkpoint is written, and the journal closed. An error: the journal
@@ -58,9 +64,13 @@ class Loop final : public api::Steward {
   const api::About& about() const override { return about_; }
   void stop(bool kill) override;
   void checkpoint(std::function<void(Result<engine::Sequence>)> done) override;
+  Result<void> reload() override;
   std::size_t connections() const override { return peers_.size(); }
   std::optional<Process> process(std::int64_t pid, bool group) const override;
   JournalUse journal_use() const override;
+  HistoryUse history() const override;
+  void sync_history(std::function<void()> done) override;
+  void rebuild_history(std::function<void()> done) override;
 
  private:
   enum class Stage : std::uint8_t { Serving, Ending, Finishing, Saving, Over };
@@ -71,9 +81,14 @@ class Loop final : public api::Steward {
   void gather();
   void collect();
   void hear_hands();
+  void live_by(const Settings& settings);
   adapters::Surroundings surroundings(const adapters::Inherited& for_runs);
   std::string json_of(const Event& event) const;
   void keep();
+  void keep_history();
+  void begin_rebuild();
+  void end_rebuild(const Result<history::History::Rebuilt>& rebuilt);
+  void tell_synced();
   void advance();
   Result<void> finish();
   void give_up();
@@ -84,6 +99,7 @@ class Loop final : public api::Steward {
   api::About about_;
   Log& log_;
   std::unique_ptr<journal::Journal> journal_;
+  history::History& history_;
   Poller poller_;
   Descriptor signals_;
   adapters::Runner hands_;
@@ -109,9 +125,22 @@ class Loop final : public api::Steward {
     std::function<void(Result<engine::Sequence>)> done;
   };
   std::vector<CheckpointWaiter> checkpoint_waiters_;
+  struct SyncWaiter {
+    engine::Sequence least = 0;
+    std::function<void()> done;
+  };
+  std::vector<SyncWaiter> sync_waiters_;
+  std::vector<std::function<void()>> rebuild_waiters_;
+  bool rebuild_wanted_ = false;
+  bool rebuilding_ = false;
+  engine::Sequence keep_journal_until_ = 0;  // history has passed this
+  history::History::Rebuilt rebuilt_;
+  std::string rebuild_problem_;
   Time next_prepare_;
   bool was_full_ = false;
   std::function<void()> drain_;
+  Settings settings_;
+  std::function<Result<Settings>()> read_settings_;
 };
 
 }  // namespace reeve::daemon

@@ -1,5 +1,6 @@
 #include "daemon/run.h"
 
+#include "adapters/history/history.h"
 #include "adapters/process.h"
 #include "api/rpc.h"
 #include "codec/json_text.h"
@@ -8,6 +9,7 @@
 #include "daemon/listening.h"
 #include "daemon/log.h"
 #include "daemon/loop.h"
+#include "daemon/settings.h"
 #include "engine/recovery.h"
 #include "journal/file_journal.h"
 #include "journal/real_files.h"
@@ -219,17 +221,36 @@ Error with_advice(Error error) {
   return error;
 }
 
-Result<Opened> open_journal(const std::string& home, Log& log) {
+// History gets what it may have missed: recovery begins from where it is, if the journal reaches so
+// far back.
+Result<Opened> open_journal(const std::string& home,
+                            const Settings& settings,
+                            history::History& history,
+                            Log& log) {
   const std::string path = home + "/journal";
   if (auto made = journal::make_directory(path); !made) return fail(made.error());
   Result<std::unique_ptr<journal::RealFiles>> files = journal::RealFiles::open_directory(path);
   if (!files) return fail(files.error());
   journal::Options options;
   options.fresh_id = journal::random_journal_id();
+  options.keep = settings.journal_keep;
+  options.base_limit = history.passed();
   auto recovery = journal::open_file_journal(**files, options);
   if (!recovery) return fail(with_advice(recovery.error()));
-  Result<engine::Remembered> remembered = engine::remember(**recovery);
+  Result<engine::Remembered> remembered =
+      engine::remember(**recovery, [&](const Event& event, Time now, const State& state) {
+        history.project(event, now, state);
+        history.reached(event.sequence - 1);
+        history.wait_for_room();
+      });
   if (!remembered) return fail(with_advice(remembered.error()));
+  if (!history.is_off() && history.passed() > remembered->state.sequence) {
+    history.turn_off(
+        fmt::format("history.db has come to {}, the journal only to {}: they do not "
+                    "belong together",
+                    history.passed(),
+                    remembered->state.sequence));
+  }
   const journal::Findings& findings = (*recovery)->findings();
   for (const std::string& note : findings.notes) log.line(note);
   if (findings.torn_tail) {
@@ -266,14 +287,25 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   prctl(PR_SET_NAME, "reeve");  // it may have been started as /proc/self/exe
   set_signals();
   const adapters::Inherited for_runs = set_limits();
+  const Result<Settings> settings = read_user_settings();
+  if (!settings) return fail(settings.error());
 
-  Result<Opened> opened = open_journal(*home, log);
+  history::History history(*home + "/history.db", settings->history);
+  history.begin();
+  Result<Opened> opened = open_journal(*home, *settings, history, log);
   if (!opened) return fail(opened.error());
   const std::uint64_t replayed = opened->remembered.replayed;
   Result<BeanstalkDoor> beanstalk =
       BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
   if (!beanstalk) return fail(beanstalk.error());
-  Loop loop(about, log, std::move(opened->journal), std::move(opened->remembered), for_runs);
+  Loop loop(about,
+            log,
+            std::move(opened->journal),
+            std::move(opened->remembered),
+            history,
+            for_runs,
+            *settings);
+  loop.on_reload(read_user_settings);
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
                       return std::make_unique<api::Rpc>(session, desk);

@@ -110,12 +110,13 @@ TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
   house.settle();
   house.crash();
   std::vector<Sequence> shown;
-  const Result<Remembered> remembered = remember(
-      *open_memory_journal(disk), [&](const Event& event) { shown.push_back(event.sequence); });
+  const Result<Remembered> remembered =
+      remember(*open_memory_journal(disk),
+               [&](const Event& event, Time, const State&) { shown.push_back(event.sequence); });
   ASSERT_TRUE(remembered);
   EXPECT_EQ(shown, (std::vector<Sequence>{1, 2}));
   std::vector<Sequence> held;
-  for (const Event& event : remembered->unshown) held.push_back(event.sequence);
+  for (const Unshown& unshown : remembered->unshown) held.push_back(unshown.event.sequence);
   EXPECT_EQ(held, (std::vector<Sequence>{3, 4}));
 
   house.projected.clear();
@@ -134,6 +135,29 @@ TEST_F(EngineWithHistory, IsShownTheLastGroupOfAReplayNotBeforeItIsSafe) {
   house.engine().deliver();
   ASSERT_EQ(house.projected.size(), 1U);
   EXPECT_EQ(house.projected.back().sequence, 4U);
+}
+
+TEST_F(EngineWithHistory, AProjectorThatWasLeftGoesOnBehindItsGap) {
+  house.get(take_lock(ana, "main"));
+  house.pass(61s);
+  ASSERT_FALSE(house.engine().projects("history"));
+  house.get(emit());
+  const Sequence missed = house.engine().durable();
+  house.engine().projector_goes_on("history", 3, house.stamp);
+  EXPECT_TRUE(house.engine().projects("history"));
+  house.projected.clear();
+  house.settle();
+  house.get(emit());
+  ASSERT_EQ(house.projected.size(), 2U);
+  const Custom* gap = std::get_if<Custom>(&house.projected[0].body);
+  ASSERT_NE(gap, nullptr);
+  EXPECT_EQ(gap->name, (EventName{"history", "", "gap"}));
+  const std::vector<std::pair<std::string, std::string>> from_to{{"from", "3"},
+                                                                 {"to", std::to_string(missed)}};
+  EXPECT_EQ(gap->data, from_to);
+  // And holds the others back again.
+  house.checkpoint();
+  EXPECT_FALSE(house.engine().take_truncation());
 }
 
 TEST_F(EngineWithHistory, WhatAProjectorMissedWhileItWasLeftIsAGapAfterTheRestart) {

@@ -36,10 +36,10 @@ void Engine::deliver() {
 
 // What remember() held back: it is safe since Recovery::begin().
 void Engine::show_replayed() {
-  for (const Event& event : std::exchange(unshown_, {})) {
+  for (const Unshown& shown : std::exchange(unshown_, {})) {
     for (const auto& [name, port] : ports_.projectors) {
-      const bool misses = projectors_.counts(name) && event.sequence > port.passed;
-      if (misses) port.projector->project(event);
+      const bool misses = projectors_.counts(name) && shown.event.sequence > port.passed;
+      if (misses) port.projector->project(shown.event, shown.now, state_);
     }
   }
 }
@@ -65,7 +65,7 @@ void Engine::release(Pending& pending) {
   }
   for (Event& event : said.events) {
     for (const auto& [name, port] : ports_.projectors) {
-      if (projectors_.counts(name)) port.projector->project(event);
+      if (projectors_.counts(name)) port.projector->project(event, pending.now, state_);
     }
     events_.append(std::move(event));
   }

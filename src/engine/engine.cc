@@ -114,7 +114,7 @@ void Engine::input(const Input& input, Stamp stamp, Ticket ticket) {
       outbox_.add(start.id, start.effect.what, state_);
     }
   }
-  Pending pending{.after = state_.sequence, .ticket = ticket};
+  Pending pending{.after = state_.sequence, .ticket = ticket, .now = stamp.now};
   pending.ended = left_outbox(outbox, said);
   for (const EffectId left : pending.ended) outbox_.still_running(left);  // no need to look at it
   pending.said = std::move(said);
@@ -337,6 +337,14 @@ std::optional<Sequence> Engine::take_truncation() {
 void Engine::projected(const std::string& projector, Sequence sequence, Stamp stamp) {
   notice(stamp);
   projectors_.passed(projector, sequence);
+}
+
+void Engine::projector_goes_on(const std::string& projector, Sequence from, Stamp stamp) {
+  notice(stamp);
+  if (failed_) return;
+  CHECK(reached_ == durable_);
+  if (from <= durable_) record_gap({projector, from, durable_}, stamp);
+  projectors_.add(projector, durable_);
 }
 
 void Engine::leave_laggards(Stamp stamp) {

@@ -148,6 +148,12 @@ class Engine {
   // A projector has made everything up to `sequence` durable.
   void projected(const std::string& projector, Sequence sequence, Stamp stamp);
 
+  // It cannot have what came from `from` on, or was left: it goes on from what is durable now, and
+  // the gap is recorded. Only right after deliver().
+  void projector_goes_on(const std::string& projector, Sequence from, Stamp stamp);
+  // Whether events still go to it; not once it was left.
+  bool projects(const std::string& projector) const { return projectors_.counts(projector); }
+
   // ── What can be seen ──
 
   // Of the present, durable or not: for decisions of the loop, never to be told to anybody.
@@ -159,12 +165,15 @@ class Engine {
   bool is_full() const;
   journal::Room room() const { return room_; }
   const Outbox& outbox() const { return outbox_; }
+  // How many effects may run at a time. Nothing that is decided depends on it.
+  void allow_running(std::size_t most) { outbox_.allow(most); }
 
  private:
   // What one input caused, until it may leave.
   struct Pending {
     Sequence after = 0;  // leaves when this is durable
     Ticket ticket = {};
+    Time now = {};                     // when it was decided
     std::optional<Said> said = {};     // none: it came after the end
     std::vector<EffectId> ended = {};  // left the outbox: makes room for the next effects
     // Of a query, or without a ticket of a checkpoint. Apart, because it is large and few have one.
@@ -196,8 +205,9 @@ class Engine {
   Outbox outbox_;
   Projectors projectors_;
 
-  std::vector<Event> unshown_;  // projectors have yet to see what the last group of the replay said
-  std::deque<Batch> open_;      // to be committed; none of them empty, inputs go to the last
+  std::vector<Unshown>
+      unshown_;             // projectors have yet to see what the last group of the replay said
+  std::deque<Batch> open_;  // to be committed; none of them empty, inputs go to the last
   std::uint64_t open_bytes_ = 0;
   Sequence in_flight_ = 0;  // the last sequence of the batch on its way; 0: none
   std::uint64_t in_flight_bytes_ = 0;

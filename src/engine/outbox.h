@@ -14,8 +14,9 @@
 #include <vector>
 
 // The order in which effects run. Those on one subject run in the order of their ids, the next when
-// the one before has its outcome; all others side by side, at most 64 at a time. A kill waits for
-// nobody, and those after it on the same subject wait for it: kill, observed, then spawn.
+// the one before has its outcome; all others side by side, at most 64 (or as said) at a time. A
+// kill waits for nobody, and those after it on the same subject wait for it: kill, observed, then
+// spawn.
 //
 // It holds no effect itself: they stand in the outbox, which is part of the state, and a restart
 // loses nothing but this order, which it makes again.
@@ -45,6 +46,9 @@ class Outbox {
  public:
   explicit Outbox(std::size_t most_running = limits::running_effects)
       : most_running_(most_running) {}
+
+  // How many may run at a time from now on; what runs goes on.
+  void allow(std::size_t most_running) { most_running_ = most_running; }
 
   // An effect whose cause is durable.
   void add(EffectId id, const Outer& effect, const State& state);

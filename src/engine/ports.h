@@ -103,7 +103,9 @@ class Projector {
   Projector& operator=(const Projector&) = delete;
   virtual ~Projector() = default;
 
-  virtual void project(const Event& event) = 0;
+  // `now` is the engine time of `event.at`: by the two of them a moment in the event can be told.
+  // The state, which may be a later one, knows what projects are called.
+  virtual void project(const Event& event, Time now, const State& state) = 0;
 
   // All events of sequences up to this one were shown; not every sequence has some.
   virtual void reached(Sequence sequence) = 0;

@@ -92,7 +92,7 @@ Result<void> decide_again(const journal::Record& record, Remembered& remembered,
   ++remembered.replayed;
   remembered.replayed_bytes += record.entry.payload.size();
   for (Event& event : said.events) {
-    if (keep_events) remembered.unshown.push_back(event);
+    if (keep_events) remembered.unshown.push_back({event, record.entry.stamp.now});
     remembered.events.append(std::move(event));
   }
   return {};
@@ -110,7 +110,9 @@ Result<Remembered> remember(journal::Recovery& recovery, const EventSink& projec
   const Result<void> replayed =
       recovery.replay([&](std::span<const journal::Record> group) -> Result<void> {
         // Another one follows: the one before is on stable storage.
-        for (const Event& event : std::exchange(remembered.unshown, {})) project(event);
+        for (const Unshown& shown : std::exchange(remembered.unshown, {})) {
+          project(shown.event, shown.now, remembered.state);
+        }
         for (const journal::Record& record : group) {
           auto same = decide_again(record, remembered, static_cast<bool>(project));
           if (!same) return same;

@@ -27,19 +27,24 @@
 // projector has made durable nobody takes back.
 namespace reeve::engine {
 
+struct Unshown {
+  Event event;
+  Time now;  // of event.at
+};
+
 struct Remembered {
   State state;
   Stamp stamp = {};  // of the last record
   EventLog events = EventLog();
-  std::vector<Event> unshown = {};   // of the last group, for the projectors: Engine shows them
-  Sequence snapshot = 0;             // the sequence it began from
-  std::uint64_t snapshot_bytes = 0;  // of the state, as it was written
-  std::uint64_t replayed = 0;        // records
+  std::vector<Unshown> unshown = {};  // of the last group, for the projectors: Engine shows them
+  Sequence snapshot = 0;              // the sequence it began from
+  std::uint64_t snapshot_bytes = 0;   // of the state, as it was written
+  std::uint64_t replayed = 0;         // records
   std::uint64_t replayed_bytes = 0;
 };
 
-// Gets the events of all groups but the last, in order.
-using EventSink = std::function<void(const Event& event)>;
+// Gets the events of all groups but the last, in order, as a Projector does.
+using EventSink = std::function<void(const Event& event, Time now, const State& state)>;
 
 Result<Remembered> remember(journal::Recovery& recovery, const EventSink& project = {});
 

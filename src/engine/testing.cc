@@ -31,7 +31,7 @@ void House::start_without_commit() {
   ASSERT_TRUE(recovery) << recovery.error().message;
   recovery_ = *std::move(recovery);
   const Sequence had = reached_sequence;
-  Result<Remembered> remembered = remember(*recovery_, [&](const Event& event) {
+  Result<Remembered> remembered = remember(*recovery_, [&](const Event& event, Time, const State&) {
     if (with_history_ && event.sequence > had) projected.push_back(event);
   });
   ASSERT_TRUE(remembered) << remembered.error().message;

@@ -149,7 +149,7 @@ class House final : public Hands, public Listener, public Projector {
   void queried(Ticket ticket, const State& state, Stamp at) override;
   void unavailable(Ticket ticket, const Error& error) override;
   void news() override { ++news_count; }
-  void project(const Event& event) override { projected.push_back(event); }
+  void project(const Event& event, Time, const State&) override { projected.push_back(event); }
   void reached(Sequence sequence) override;
 
  private:

@@ -32,6 +32,10 @@ struct Options {
   std::uint64_t snapshot_after = std::uint64_t{32} << 20U;  // bytes of journal, at least
   std::uint64_t keep_free = std::uint64_t{16} << 20U;       // beside room for a snapshot
 
+  // How much longer than needed segments and snapshots are kept, by the stamps of the snapshots: so
+  // that all that happened in this time can be told once more. Not while the disk is short of room.
+  Duration keep{0};
+
   std::size_t chunk_size = std::size_t{256} << 10U;    // raw bytes of a snapshot's chunk
   std::uint64_t sync_every = std::uint64_t{1} << 20U;  // bytes of a snapshot between syncs
   bool compress = true;

@@ -22,7 +22,8 @@ struct SegmentInfo {
 
 struct SnapshotFileInfo {
   Sequence sequence = 0;
-  bool verified = false;  // whole, as far as this process has seen
+  bool verified = false;        // whole, as far as this process has seen
+  std::optional<Time> at = {};  // engine time, once it was looked at
 };
 
 // What recovery hands over.
@@ -72,6 +73,8 @@ class FileJournal final : public Journal {
   Result<void> make_spare();
   Result<void> measure_room();
   Result<void> truncate_to(Sequence base);
+  bool is_whole(SnapshotFileInfo& snapshot);
+  std::optional<Time> time_of(SnapshotFileInfo& snapshot);
   Result<void> remove(const std::string& name);
 
   // Of the segments before the one in use that no snapshot covers: what one would make needless.

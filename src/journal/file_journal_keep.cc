@@ -213,6 +213,26 @@ Result<std::unique_ptr<SnapshotWriter>> FileJournal::begin_snapshot(const Moment
   return std::make_unique<Writer>(*this, moment, std::move(*file));
 }
 
+// One that recovery passed by has yet to be looked at.
+bool FileJournal::is_whole(SnapshotFileInfo& snapshot) {
+  snapshot.verified =
+      snapshot.verified || verify_snapshot(files_, snapshot_name(snapshot.sequence)).has_value();
+  return snapshot.verified;
+}
+
+std::optional<Time> FileJournal::time_of(SnapshotFileInfo& snapshot) {
+  if (snapshot.at) return snapshot.at;
+  const auto decoder = SnapshotDecoder::open(files_, snapshot_name(snapshot.sequence));
+  if (!decoder) return std::nullopt;
+  snapshot.at = (*decoder)->header().moment.stamp.now;
+  const std::scoped_lock lock(mutex_);
+  for (SnapshotFileInfo& known : snapshots_) {
+    if (known.sequence == snapshot.sequence) known.at = snapshot.at;
+  }
+  return snapshot.at;
+}
+
+// The newest that may be a base; or, if more is to be kept, the newest that is so much older.
 Result<void> FileJournal::truncate(Sequence passed) {
   if (const std::optional<Error> error = ended()) return fail(*error);
   std::vector<SnapshotFileInfo> snapshots;
@@ -220,11 +240,18 @@ Result<void> FileJournal::truncate(Sequence passed) {
     const std::scoped_lock lock(mutex_);
     snapshots = snapshots_;
   }
-  // The newest that may be a base; one that recovery passed by has yet to be looked at.
+  const Duration keep = short_ ? Duration{0} : options_.keep;
+  std::optional<Time> newest;
   std::ranges::reverse(snapshots);
-  for (const SnapshotFileInfo& snapshot : snapshots) {
+  for (SnapshotFileInfo& snapshot : snapshots) {
     if (snapshot.sequence > passed) continue;
-    if (!snapshot.verified && !verify_snapshot(files_, snapshot_name(snapshot.sequence))) continue;
+    if (keep > Duration{0}) {
+      const std::optional<Time> at = time_of(snapshot);
+      if (!at) continue;
+      if (!newest && is_whole(snapshot)) newest = at;
+      if (!newest || *newest - *at < keep) continue;
+    }
+    if (!is_whole(snapshot)) continue;
     if (Result<void> truncated = truncate_to(snapshot.sequence); !truncated) {
       return end(truncated.error());
     }

@@ -184,6 +184,44 @@ TEST(Journal, WhatASnapshotCoversIsKeptUntilEverybodyHasPassedIt) {
   EXPECT_EQ(open(scratch.files())->content, "three");
 }
 
+// What is kept longer is there for whoever wants to tell it once more; recovery has no need of it.
+TEST(Journal, WhatASnapshotCoversIsKeptForAsLongAsIsAskedFor) {
+  Scratch scratch;
+  Options options = small_options();
+  options.keep = Duration{100};
+  const auto snapshot_at = [](Journal& journal, Sequence sequence, std::int64_t now) {
+    auto writer = journal.begin_snapshot(
+        {.sequence = sequence, .stamp = {.now = Time{Duration{now}}, .wall = {}}});
+    ASSERT_TRUE(writer.has_value());
+    ASSERT_TRUE((*writer)->append("of " + std::to_string(sequence)).has_value());
+    ASSERT_TRUE((*writer)->finish(1).has_value());
+    ASSERT_TRUE(journal.truncate(sequence).has_value());
+  };
+  {
+    const Result<Opened> opened = open(scratch.files(), options);
+    Journal& journal = *opened->journal;
+    for (char c = 'a'; c < 'g'; ++c) commit(journal, {std::string(3500, c)});
+    snapshot_at(journal, 2, 1000);
+    snapshot_at(journal, 3, 1060);
+    EXPECT_EQ(read_from(journal, 1).size(), 6U);
+    // The first is old enough to be the one that all of the time can be told from.
+    snapshot_at(journal, 4, 1100);
+    EXPECT_FALSE(journal.read(1, [](auto) { return Result<void>{}; }).has_value());
+    EXPECT_EQ(read_from(journal, 3).size(), 4U);
+  }
+  // So it is after a restart, when the times have to be read from the files.
+  const Result<Opened> opened = open(scratch.files(), options);
+  EXPECT_EQ(opened->content, "of 4");
+  snapshot_at(*opened->journal, 6, 1160);
+  EXPECT_EQ(listing_of(scratch.names()).snapshots, (std::vector<std::uint64_t>{3, 4, 6}));
+  EXPECT_EQ(read_from(*opened->journal, 4).size(), 3U);
+
+  options.keep = Duration{0};
+  const Result<Opened> last = open(scratch.files(), options);
+  ASSERT_TRUE(last->journal->truncate(6).has_value());
+  EXPECT_EQ(listing_of(scratch.names()).snapshots, (std::vector<std::uint64_t>{6}));
+}
+
 TEST(Journal, ASnapshotThatIsDroppedLeavesNothing) {
   Scratch scratch;
   const Result<Opened> opened = open(scratch.files());

@@ -179,6 +179,8 @@ std::string hash_of(const std::vector<File>& files, const definition::Set& set) 
       hash.add(change.time.count());
     }
   }
+  // What a file leaves open is not in its bytes.
+  for (const auto& [name, source] : set.sources) hash.add(source.poll.count());
   return hash.text();
 }
 

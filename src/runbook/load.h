@@ -48,12 +48,14 @@ using ReadZone = std::function<Result<time_zone::Zone>(const std::string& name)>
 struct Outside {
   CheckShell check_shell = {};
   ReadZone read_zone = {};
+  // How often a source is asked whose queue has no `poll`.
+  Duration poll_interval = definition::Source{}.poll;
 };
 
 using Mistakes = std::vector<Mistake>;  // in order, none twice
 
-// `root` is the folder of the project. The set's hash stands for the files' names and bytes and
-// for the time zones they use: the same hash, the same set.
+// `root` is the folder of the project. The set's hash stands for the files' names and bytes, for
+// the time zones they use and for how often their sources are asked: the same hash, the same set.
 std::expected<Runbook, Mistakes> load(std::span<const File> files,
                                       const std::string& root,
                                       const Outside& outside);

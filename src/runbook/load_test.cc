@@ -132,6 +132,19 @@ TEST(Load, TheHashStandsForNamesBytesAndZones) {
   EXPECT_NE(hash({cron}, zone_at(1)), hash({cron}, zone_at(2)));
 }
 
+TEST(Load, ASourceThatDoesNotSayHowOftenIsAskedAsOftenAsTheSettingsSay) {
+  const auto load_with = [](std::string more, Duration interval) {
+    const File file{"a.toml", "[queue.a]\nsource = \"echo []\"\n" + more};
+    return load(std::vector{file}, "/p", {.poll_interval = interval})->set;
+  };
+  const auto poll = [](const definition::Set& set) { return set.sources.find("a")->poll; };
+  EXPECT_EQ(poll(load_with("", 5s)), 5s);
+  EXPECT_EQ(poll(load_with("poll = \"9s\"\n", 5s)), 9s);
+  // Another set, or the daemon would go on with the one it has.
+  EXPECT_NE(load_with("", 5s).hash, load_with("", 6s).hash);
+  EXPECT_EQ(load_with("poll = \"9s\"\n", 5s).hash, load_with("poll = \"9s\"\n", 6s).hash);
+}
+
 TEST(Load, DeadLettersAreOfTheProjectUnlessTheyAreShared) {
   const Runbook runbook =
       good("[queue.a]\ndead_letter = \"b\"\n[queue.b]\ndead_letter = \"//all\"\n");

@@ -91,7 +91,7 @@ void read_queue(Section& section, const std::string& name) {
     section.mistake(each.where, unknown_name(each, {}, section.label()) + ": a source knows none");
   }
   const auto poll = section.duration({"poll"}, Duration{1000});
-  if (poll) source.poll = *poll;
+  source.poll = poll.value_or(loading.outside->poll_interval);
   if (!source.command.empty()) loading.runbook.set.sources.set(name, source);
   if (section.has("poll") && !section.has("source")) {
     section.expected(*section.find({"poll"}), "poll", "a `source` beside it");

@@ -22,8 +22,11 @@ std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace&
     const std::string below = place.files() + "/";
     if (file.name.starts_with(below)) file.name.erase(0, below.size());
   }
-  auto runbook = runbook::load(
-      *files, place.root, {shell == Shell::Checked ? bash_check : runbook::CheckShell{}, {}});
+  auto runbook =
+      runbook::load(*files,
+                    place.root,
+                    {.check_shell = shell == Shell::Checked ? bash_check : runbook::CheckShell{},
+                     .poll_interval = Duration{place.poll_interval_ms}});
   if (!runbook) return std::unexpected(runbook.error());
   return OpenRunbooks{*std::move(files), *std::move(runbook)};
 }

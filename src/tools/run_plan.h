@@ -23,6 +23,8 @@ struct RunbookPlace {
   std::string root;           // its folder
   std::string project;        // its name
   std::string checkout = {};  // the folder that the runbooks are read from; empty: the root
+  // How often an outside source is asked that does not say.
+  std::int64_t poll_interval_ms = 30'000;
 
   const std::string& files() const { return checkout.empty() ? root : checkout; }
 };

@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/context.h"
 #include "cli/text.h"
+#include "config/key.h"
 
 #include <fmt/format.h>
 
@@ -192,6 +193,7 @@ class Completer {
     if (place >= command.arguments.size() && !many) return;
     const std::size_t index = std::min(place, command.arguments.size() - 1);
     const Argument& argument = command.arguments[index];
+    if (command.name == "config set" && index > 0) return offer_setting_value(command_words);
     if (argument.name == "NAME|ID") {
       for (const Completes kind : {Completes::Lock,
                                    Completes::Semaphore,
@@ -199,12 +201,23 @@ class Completer {
                                    Completes::Worker,
                                    Completes::Cron,
                                    Completes::Pipeline,
-                                   Completes::Decision}) {
+                                   Completes::Decision,
+                                   Completes::Task,
+                                   Completes::Section}) {
         offer_names(kind);
       }
       return;
     }
     offer_names(argument.completes);
+  }
+
+  // Of the key that stands before it.
+  void offer_setting_value(std::size_t command_words) {
+    const std::vector<std::string> words = parse_globals(before_).words;
+    if (words.size() <= command_words) return;
+    const config::Key* const key = config::find_key(words[command_words]);
+    if (key == nullptr) return;
+    for (const std::string_view choice : config::choices_of(*key)) offer(choice, "");
   }
 
   // Live, from the daemon that runs; none is started for it.
@@ -240,12 +253,24 @@ class Completer {
         offer_defined("cron");
         kind = "cron";
         break;
+      case Completes::Task:
+        kind = "task";
+        break;
+      case Completes::Section:
+        kind = "section";
+        break;
+      case Completes::Runner:
+        kind = "runner";
+        break;
       case Completes::RunCommand:
         return offer_defined("command");
       case Completes::Monitor:
         return offer_defined("monitor");
       case Completes::Definition:
         return offer_defined("pipeline");
+      case Completes::Setting:
+        for (const config::Key& key : config::keys()) offer(key.name, key.says);
+        return;
       case Completes::Nothing:
       case Completes::File:
       case Completes::Command:

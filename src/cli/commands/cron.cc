@@ -142,7 +142,7 @@ int next(Context& context, const Parsed& parsed) {
   if (context.json()) return context.output.succeed(*answer);
   for (const Json& fire : (*answer)["next"].items()) {
     context.output.line(
-        context.quiet() || context.output.look.iso
+        context.quiet() || context.output.iso()
             ? fire["at"].text()
             : fmt::format("{}  {}", fire["at"].text(), context.output.moment(fire["at"])));
   }

@@ -3,6 +3,7 @@
 #include "cli/context.h"
 #include "cli/text.h"
 #include "codec/shell_word.h"
+#include "config/files.h"
 #include "tools/journal_command.h"
 
 #include <fmt/format.h>
@@ -210,6 +211,50 @@ Finding about_daemon(Context& context, const Home& home, bool journal_starts) {
           ""};
 }
 
+// A file of settings, all of its mistakes in one line.
+Finding about_settings(config::Origin origin, const std::string& path) {
+  const auto layer = config::read_layer_file(origin, path);
+  if (!layer) {
+    return {"config",
+            Verdict::Bad,
+            config::in_one_line(layer.error()),
+            origin == config::Origin::User
+                ? "mend that line: with it no daemon starts; `reeve config describe` tells the keys"
+                : "mend that line; `reeve config describe` tells the keys"};
+  }
+  const auto count = static_cast<std::int64_t>(layer->settings.size());
+  return {"config",
+          Verdict::Good,
+          fmt::format("{}: {}", path, count == 0 ? "nothing is set" : counted(count, "key")),
+          ""};
+}
+
+Finding about_history(const Home& home) {
+  Client client(Where{.home = home, .project_name = {}, .project_root = {}, .may_start = false});
+  const std::string file = home.path + "/history.db";
+  if (!client.connect(false)) {
+    const bool there = ::access(file.c_str(), F_OK) == 0;
+    return {"history", Verdict::Good, there ? "there; a daemon looks at it" : "none yet", ""};
+  }
+  const Answer status = client.ask("daemon.status");
+  if (!status) return {"history", Verdict::Warn, status.error().message, ""};
+  const Json& history = (*status)["history"];
+  const std::string problem = history["problem"].text();
+  if (history["state"].text() == "off") {
+    const bool wanted = !history["path"].text().empty();
+    return {"history",
+            wanted ? Verdict::Bad : Verdict::Good,
+            "off: " + problem,
+            wanted ? "`reeve history rebuild` makes it anew from the journal" : ""};
+  }
+  if (!problem.empty()) return {"history", Verdict::Warn, problem, "it waits, and tries again"};
+  return {"history",
+          Verdict::Good,
+          fmt::format(
+              "{}, up to {}", counted(history["events"].number(), "event"), history["seq"].text()),
+          ""};
+}
+
 // In $PATH, and executable.
 std::optional<std::string> program(std::string_view name) {
   const std::string path = environment("PATH").value_or("/usr/bin:/bin");
@@ -270,16 +315,26 @@ int doctor_command(Context& context, const Parsed&) {
   if (!home) return context.fail(home.error());
   bool journal_starts = true;
   Finding journal = about_journal(context, *home, journal_starts);
-  const std::vector<Finding> findings{
+  const auto& project = context.client_without_start().where().project_root;
+  std::vector<Finding> findings{
       {"reeve", Verdict::Good, context.version(), ""},
       about_machine(),
       about_home(*home),
       about_disk(*home),
       std::move(journal),
       about_daemon(context, *home, journal_starts),
+      about_history(*home),
       about_program("git", "worktrees and merges"),
       about_program("tmux", "agents"),
   };
+  const std::string user_file = config::user_file();
+  if (!user_file.empty()) {
+    findings.push_back(about_settings(config::Origin::User, user_file));
+  }
+  if (project) {
+    findings.push_back(
+        about_settings(config::Origin::Project, config::project_file(project->path)));
+  }
   bool bad = false;
   Json checks = Json::array();
   Output& output = context.output;

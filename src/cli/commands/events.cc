@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/snapshot.h"
 #include "cli/context.h"
+#include "cli/events_past.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 
@@ -8,8 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
+#include <vector>
 
 namespace reeve::cli {
 
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::int64_t page = 1000;
 
-void tell(Context& context, const Json& event) {
+void tell_event(Context& context, const Json& event) {
   Output& output = context.output;
   if (context.json()) {
     // The same whether it is remembered or happens.
@@ -34,7 +35,7 @@ void tell(Context& context, const Json& event) {
   }
   const std::string at = event["at"].text();
   const auto moment = parse_moment(at);
-  const std::string time = output.look.iso || !moment ? at : relative(*moment, wall_now());
+  const std::string time = output.iso() || !moment ? at : relative(*moment, wall_now());
   // On a terminal an event is a line; what does not fit is cut.
   const std::string stamp = fmt::format("{:>10}", time);
   std::string words =
@@ -50,42 +51,56 @@ bool is_old(const Json& event, std::optional<std::int64_t> oldest) {
   return moment && *moment < *oldest;
 }
 
-// Where an event stands among all of them.
-using Place = std::pair<std::uint64_t, std::uint64_t>;
+// What is told, once each and in order, whether it comes from the daemon or from history.
+class Teller {
+ public:
+  Teller(Context& context, std::optional<std::string> pattern)
+      : context_(context), past_(context, std::move(pattern)) {}
 
-Place place_of(const Json& event) { return {event["seq"].natural(), event["index"].natural()}; }
+  PastEvents& past() { return past_; }
 
-// Which events of a follow are told: those that are not older than `oldest`, and without `last` all
-// that happens from then on.
-struct Range {
-  std::uint64_t since = 0;
-  std::optional<std::int64_t> oldest = {};
-  std::optional<Place> last = {};
+  void tell(const Json& event) {
+    if (event.has("lagged")) return tell_missed(event);
+    const std::uint64_t seq = event["seq"].natural();
+    const std::uint64_t next = event["index"].natural() + 1;
+    if (seq < seq_ || (seq == seq_ && next <= next_)) return;
+    seq_ = seq;
+    next_ = next;
+    tell_event(context_, event);
+  }
+
+ private:
+  // They came too fast, or the daemon was away: history has them.
+  void tell_missed(const Json& event) {
+    const Json& gap = event["lagged"];
+    const auto part = past_.between(gap["from"].natural(), gap["to"].natural());
+    if (!part || part->reached < gap["to"].natural()) return tell_event(context_, event);
+    for (const Json& missed : part->events) tell(missed);
+  }
+
+  Context& context_;
+  PastEvents past_;
+  std::uint64_t seq_ = 0;   // of the last that was told,
+  std::uint64_t next_ = 0;  // and the place behind it
 };
 
-// It is the last one, or behind it: what comes between may be gone by now.
-bool is_beyond(const Json& event, const Range& range) {
-  if (!range.last) return false;
-  if (event.has("lagged")) return event["lagged"]["to"].natural() >= range.last->first;
-  return place_of(event) >= *range.last;
-}
-
-int follow(Context& context, Json params, Range range) {
+int follow(Context& context, Teller& teller, Json params, std::uint64_t since) {
   Client& client = context.client();
   const Signals signals{SIGINT, SIGTERM};
-  params.set("since_seq", range.since);
+  params.set("since_seq", since);
   auto ticket = client.begin("events.follow", params, Client::Kind::Follow);
   for (;;) {
     if (const auto answer = client.take(ticket); answer && !*answer) {
-      const std::uint64_t left = answer->error().details["oldest"].natural();
-      if (answer->error().code != "GONE" || left == 0) return context.fail(answer->error());
-      params.set("since_seq", left - 1);
+      if (answer->error().code != "GONE") return context.fail(answer->error());
+      // More happened meanwhile than the daemon keeps in memory.
+      const auto part = teller.past().between(since + 1, std::nullopt);
+      if (!part) return context.fail(part.error());
+      for (const Json& event : part->events) teller.tell(event);
+      since = part->reached;
+      params.set("since_seq", since);
       ticket = client.begin("events.follow", params, Client::Kind::Follow);
     }
-    while (const auto event = client.next_event()) {
-      if (!is_old(*event, range.oldest)) tell(context, *event);
-      if (is_beyond(*event, range)) return context.output.done();
-    }
+    while (const auto event = client.next_event()) teller.tell(*event);
     if (!context.output.flush()) return static_cast<int>(Exit::Failed);
     std::array<pollfd, 2> others{signals.readable(), pollfd{.fd = 1, .events = 0, .revents = 0}};
     client.pump(-1, others);
@@ -112,40 +127,54 @@ std::string data_line(const Json& data) {
 
 int events_command(Context& context, const Parsed& parsed) {
   Json params = Json::object();
-  if (const auto match = parsed.text("match")) params.set("match", *match);
-  const bool goes_on = parsed.has("follow");
+  std::optional<std::string> pattern;
+  if (const auto match = parsed.text("match")) {
+    params.set("match", *match);
+    pattern = *match;
+  }
   std::optional<std::int64_t> oldest;
   if (const auto since = parsed.duration("since")) oldest = wall_now() - since->count();
-  const std::int64_t most = parsed.number("lines").value_or(oldest ? page : goes_on ? 10 : 20);
+  const std::int64_t most = parsed.number("lines").value_or(oldest                 ? page
+                                                            : parsed.has("follow") ? 10
+                                                                                   : 20);
   if (most < 0 || most > page) return context.misuse("-n is between 0 and 1000");
   Json asked = params;
   asked.set("limit", std::max<std::int64_t>(1, most));
   const Answer answer = context.client().ask("events.list", asked);
   if (!answer) return context.fail(answer.error());
-  const Json::Array& events = (*answer)["events"].items();
-  const std::uint64_t first = (*answer)["oldest_seq"].natural();
-  const bool all_are_new = !events.empty() && !is_old(events.front(), oldest);
-  // One answer does not hold them all: they are told as they are to a follower, from the first on.
-  if (oldest && !parsed.has("lines") && events.size() == page && all_are_new) {
-    Range range{.since = first == 0 ? 0 : first - 1, .oldest = oldest};
-    if (!goes_on) range.last = place_of(events.back());
-    return follow(context, params, range);
-  }
-  std::int64_t shown = 0;
-  bool reaches_back = !oldest || first <= 1;
-  for (const Json& event : events) {
+  std::vector<Json> events;
+  const auto& remembered = (*answer)["events"].items();
+  bool reaches_back = (*answer)["oldest_seq"].natural() <= 1;
+  for (const Json& event : remembered) {
     reaches_back = reaches_back || is_old(event, oldest);
-    if (shown++ >= most || is_old(event, oldest)) continue;
-    tell(context, event);
+    if (!is_old(event, oldest)) events.push_back(event);
   }
-  if (!reaches_back && shown < most) {
-    context.output.note("events from before the daemon's last start are no longer in memory");
+  const auto wanted = static_cast<std::size_t>(most);
+  // As many as were asked for are enough, unless all of a time were.
+  const bool all_of_a_time = oldest && !parsed.has("lines");
+  reaches_back = reaches_back && !(all_of_a_time && remembered.size() >= wanted);
+  if (!all_of_a_time) reaches_back = reaches_back || events.size() >= wanted;
+  std::uint64_t seen = (*answer)["seq"].natural();
+  Teller teller(context, pattern);
+  if (!reaches_back) {
+    auto part = teller.past().latest(oldest.value_or(0),
+                                     all_of_a_time ? std::nullopt : std::optional(most));
+    if (part) {
+      events = std::move(part->events);
+      seen = part->reached;
+    } else {
+      context.output.note(
+          fmt::format("events from before the daemon's last start are no longer in memory, and {}",
+                      part.error().message));
+    }
   }
-  if (!goes_on) {
-    if (shown == 0 && !context.json() && !context.quiet()) context.output.note("no events");
+  const std::size_t first = all_of_a_time || events.size() <= wanted ? 0 : events.size() - wanted;
+  for (std::size_t i = first; i < events.size(); ++i) teller.tell(events[i]);
+  if (!parsed.has("follow")) {
+    if (events.empty() && !context.json() && !context.quiet()) context.output.note("no events");
     return context.output.done();
   }
-  return follow(context, params, {.since = (*answer)["seq"].natural()});
+  return follow(context, teller, params, seen);
 }
 
 int emit_command(Context& context, const Parsed& parsed) {

@@ -44,6 +44,46 @@ constexpr std::array<Example, 3> events_examples{
      {"reeve events -f --match 'lock:**' --json", "one JSON object a line"},
      {"reeve events --since 1h --match 'queue:mail:*'", "of one queue, in the last hour"}}};
 
+constexpr std::array<Argument, 1> sql_arguments{{{.name = "QUERY", .count = Count::Maybe}}};
+constexpr std::array<Option, 2> sql_options{
+    {{.name = "csv", .help = "comma-separated values, with a heading"},
+     {.name = "schema", .help = "the tables and their columns"}}};
+constexpr std::array<Example, 4> sql_examples{
+    {{"reeve sql \"SELECT at, kind, subject FROM events ORDER BY seq DESC LIMIT 10\"",
+      "the last ten events"},
+     {"reeve sql \"SELECT holder, sum(released_ms - acquired_ms) / 1000 AS s FROM lock_holds GROUP "
+      "BY holder\"",
+      "who held locks how long"},
+     {"reeve sql --csv \"SELECT * FROM item_attempts WHERE outcome <> 'completed'\" > failed.csv",
+      "for a spreadsheet"},
+     {"reeve sql --schema", "what can be asked for; docs/history.md says what it means"}}};
+constexpr std::array<Argument, 1> history_arguments{
+    {{.name = "ID|NAME|rebuild", .count = Count::Maybe, .completes = Completes::Lock}}};
+constexpr std::array<Option, 2> history_options{
+    {{.name = "since", .takes = Takes::Duration, .value = "D", .help = "of the last so long"},
+     {.name = "lines",
+      .letter = 'n',
+      .takes = Takes::Number,
+      .value = "N",
+      .help = "the last so many; default: 100"}}};
+constexpr std::array<Example, 4> history_examples{
+    {{"reeve history item-4f7kq2", "from the push to the end, also when it is long gone"},
+     {"reeve history deploy", "who held the lock deploy, and who waited for it"},
+     {"reeve history -n 20", "the latest of the project"},
+     {"reeve history rebuild", "make history.db anew, as far as the journal reaches"}}};
+constexpr std::array<Option, 2> stats_options{{{.name = "since",
+                                                .takes = Takes::Duration,
+                                                .value = "D",
+                                                .help = "of the last so long; default: 24h"},
+                                               {.name = "plot",
+                                                .takes = Takes::Text,
+                                                .value = "FILE.svg",
+                                                .help = "draw it as well",
+                                                .completes = Completes::File}}};
+constexpr std::array<Example, 2> stats_examples{
+    {{"reeve stats --since 1h", "of the last hour"},
+     {"reeve stats --since 7d --plot week.svg", "and a picture of it"}}};
+
 constexpr std::array<Argument, 2> emit_arguments{
     {{.name = "category:action"}, {.name = "k=v", .count = Count::Any}}};
 constexpr std::array<Example, 1> emit_examples{
@@ -172,7 +212,7 @@ constexpr std::array<Argument, 1> any_words{
 constexpr std::array<Example, 1> help_examples{
     {{"reeve help lock run", "as `reeve lock run --help`"}}};
 
-constexpr std::array<Command, 25> commands{{
+constexpr std::array<Command, 28> commands{{
     {.name = "run",
      .summary = "run a command of the project's runbooks",
      .arguments = run_arguments,
@@ -283,6 +323,34 @@ constexpr std::array<Command, 25> commands{{
      .details = "q quits; needs a terminal.",
      .examples = top_examples,
      .run = top_command},
+    {.name = "sql",
+     .summary = "ask history, in SQL",
+     .arguments = sql_arguments,
+     .options = sql_options,
+     .details =
+         "Everything that happened, in a SQLite file that is only read. QUERY is one SELECT; "
+         "`-` reads it from stdin. All that was done before is in it. Times are UTC.",
+     .examples = sql_examples,
+     .run = sql_command},
+    {.name = "history",
+     .summary = "the story of one thing",
+     .arguments = history_arguments,
+     .options = history_options,
+     .details =
+         "Of a lock, a semaphore, a queue, an item, a run, a task, a section, a decision or a "
+         "runner; without one, the latest of the project. `reeve history rebuild` makes the "
+         "file anew from the journal.",
+     .examples = history_examples,
+     .run = history_command},
+    {.name = "stats",
+     .summary = "how much, how long, what failed",
+     .options = stats_options,
+     .details =
+         "Of queues, locks, semaphores and pipelines: how much was done, waiting and holding "
+         "times (half of them took at most P50, all but one in a hundred P99), failures by "
+         "cause, the longest waits.",
+     .examples = stats_examples,
+     .run = stats_command},
     {.name = "doctor",
      .summary = "check machine, home, daemon; say how to fix",
      .details = "Of the journal every byte, or, while a daemon writes there, the files that are "
@@ -329,7 +397,7 @@ constexpr std::array<Command, 25> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 15> groups{everyday_group,
+  static const std::array<Group, 20> groups{everyday_group,
                                             runbook_group,
                                             pipeline_group,
                                             worker_group,
@@ -341,7 +409,12 @@ std::span<const Group> all_groups() {
                                             lock_group,
                                             sem_group,
                                             queue_group,
+                                            task_group,
+                                            section_group,
+                                            runner_group,
+                                            locks_group,
                                             project_group,
+                                            config_group,
                                             daemon_group,
                                             journal_group};
   return groups;

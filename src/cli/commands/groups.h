@@ -16,6 +16,7 @@ extern const Group queue_group;
 extern const Group daemon_group;
 extern const Group journal_group;
 extern const Group project_group;
+extern const Group config_group;
 extern const Group runbook_group;
 extern const Group pipeline_group;
 extern const Group worker_group;
@@ -24,6 +25,10 @@ extern const Group decision_group;
 extern const Group agent_group;
 extern const Group monitor_group;
 extern const Group workspace_group;
+extern const Group task_group;
+extern const Group section_group;
+extern const Group runner_group;
+extern const Group locks_group;
 
 std::span<const Group> all_groups();
 
@@ -53,6 +58,9 @@ int done_command(Context& context, const Parsed& parsed);
 int checkpoint_command(Context& context, const Parsed& parsed);
 int heartbeat_command(Context& context, const Parsed& parsed);
 int ask_command(Context& context, const Parsed& parsed);
+int sql_command(Context& context, const Parsed& parsed);
+int history_command(Context& context, const Parsed& parsed);
+int stats_command(Context& context, const Parsed& parsed);
 
 // That the words call no command, and which one may have been meant.
 std::string no_such_command(const Found& found, std::span<const std::string_view> words);

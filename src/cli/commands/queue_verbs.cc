@@ -181,7 +181,7 @@ int extend(Context& context, const Parsed& parsed) {
   const Answer answer = context.client().change("queue.extend", params);
   const auto until = answer ? parse_moment((*answer)["visible_at"].text()) : std::nullopt;
   const std::string how_long =
-      context.output.look.iso || !until
+      context.output.iso() || !until
           ? fmt::format("until {}", answer ? (*answer)["visible_at"].text() : "")
           : fmt::format("for {}", rough_duration(std::max<std::int64_t>(0, *until - wall_now())));
   return say(context, answer, fmt::format("{} is yours {}", quoted(parsed, 1), how_long));

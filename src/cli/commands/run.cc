@@ -220,7 +220,8 @@ int runbook_words(Context& context, const Parsed& parsed) {
   // An example needs no project, and neither does a file that is named.
   auto place = context.place(parsed.has("here"));
   if (!place) {
-    if (verb != "example" && parsed.words.empty()) return context.fail(place.error());
+    const bool is_wrong = place.error().code == "CONFIG_WRONG";
+    if (is_wrong || (verb != "example" && parsed.words.empty())) return context.fail(place.error());
     place = tools::RunbookPlace{working_directory(), "default"};
   }
   std::vector<std::string_view> words{verb};

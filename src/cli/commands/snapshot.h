@@ -28,6 +28,9 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole = fals
 // The fields of an event's data in a row: `queue=mail item=item-4f7kq2`.
 std::string data_line(const Json& data);
 
+// "board: 12 open, 3 in progress"; empty if nothing is open there.
+std::string board_line(const Json& board);
+
 // `████░░░░`.
 std::string usage_bar(double part, std::size_t width);
 

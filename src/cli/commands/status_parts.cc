@@ -108,6 +108,32 @@ std::string crons_table(const Output& output, const Json::Array& crons, std::siz
   return table.empty() ? "" : table.write(width, output);
 }
 
+// All of it in one line: `reeve task list` and `reeve locks list` tell more.
+std::string board_table(const Output& output, const Json::Array& boards, std::size_t width) {
+  Table table({{"BOARD"},
+               {"OPEN", Right},
+               {"IN PROGRESS", Right},
+               {"RUNNERS", Right},
+               {"WAITING", Right},
+               {"EXPIRED", Right}});
+  for (const Json& board : boards) {
+    const bool over = board["expired"].number() > 0;
+    table.add({"tasks",
+               with_commas(board["open"].number()),
+               with_commas(board["in_progress"].number()),
+               with_commas(board["runners"].number()),
+               with_commas(board["waiting"].number()),
+               {with_commas(board["expired"].number()), over ? Style::Bad : Style::Plain}});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
+
+Rank rank_of_board(const Json& board) {
+  if (board["expired"].number() > 0) return Rank::NeedsSomebody;
+  if (board["in_progress"].number() > 0) return Rank::Moves;
+  return board["open"].number() > 0 ? Rank::Idle : Rank::Hidden;
+}
+
 Rank rank_of_run(const Json& run) {
   return run["state"].text() == "running" ? Rank::Moves : Rank::NeedsSomebody;
 }
@@ -144,6 +170,16 @@ Rank rank_of_queue(const Json& queue) {
 
 }  // namespace
 
+std::string board_line(const Json& board) {
+  if (board["open"].number() == 0) return "";
+  std::string line = fmt::format("board: {} open, {} in progress",
+                                 with_commas(board["open"].number()),
+                                 with_commas(board["in_progress"].number()));
+  if (board["waiting"].number() > 0) line += fmt::format(", {} waiting", board["waiting"].text());
+  if (board["expired"].number() > 0) line += fmt::format(", {} expired", board["expired"].text());
+  return line;
+}
+
 std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::size_t width) {
   const auto in = [&](auto table) {
     return [&output, width, table](const Json::Array& rows) { return table(output, rows, width); };
@@ -166,7 +202,8 @@ std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::
       {.noun = "queue",
        .command = "reeve queue stats",
        .table = in(&queues_table),
-       .unlisted = seen.is_whole ? 0 : unlisted("queues_more")}};
+       .unlisted = seen.is_whole ? 0 : unlisted("queues_more")},
+      {.noun = "board", .command = "reeve task list", .table = in(&board_table)}};
   if (seen.has_more_semaphores) {
     parts[4].unlisted = seen.status["semaphores"]["count"].number() - std::ssize(seen.semaphores);
   }
@@ -181,6 +218,7 @@ std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::
   }
   parts[4].take(seen.semaphores, rank_of_sem);
   parts[5].take(seen.queues, rank_of_queue);
+  if (seen.status.has("board")) parts[6].take({seen.status["board"]}, rank_of_board);
   for (Part& part : parts) part.unlisted = std::max<std::int64_t>(0, part.unlisted);
   return parts;
 }

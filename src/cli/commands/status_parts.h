@@ -3,7 +3,7 @@
 #include "cli/commands/parts.h"
 #include "cli/commands/snapshot.h"
 
-// What `status` shows: runs, workers, crons, locks, semaphores, queues. What is stale, waited for,
+// What `status` shows: runs, workers, crons, locks, semaphores, queues, the board. What is stale, waited for,
 // dead, paused or full comes before what moves, and that before what is idle.
 namespace reeve::cli {
 

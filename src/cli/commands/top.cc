@@ -347,7 +347,9 @@ class Top {
     // A title, the parts with a line after each, and a few events if there is room for more.
     const std::size_t for_events = size.rows >= 20 ? 4 : size.rows >= 14 ? 2 : 0;
     const auto some = std::ranges::count_if(parts, [](const Lines& part) { return !part.empty(); });
-    const std::size_t other = 1 + static_cast<std::size_t>(some) + for_events;
+    const std::string board = board_line(snapshot_.status["board"]);
+    const std::size_t of_board = board.empty() ? 0 : 2;
+    const std::size_t other = 1 + static_cast<std::size_t>(some) + for_events + of_board;
     share(parts, size.rows > other ? size.rows - other : 0);
     Lines lines{fmt::format("\x1b[7m{}\x1b[0m", fitted(title, size.columns))};
     for (const Lines& part : parts) {
@@ -355,6 +357,7 @@ class Top {
       lines.insert(lines.end(), part.begin(), part.end());
       lines.emplace_back("");
     }
+    if (!board.empty()) lines.insert(lines.end(), {fitted(board, size.columns), ""});
     if (lines.size() < size.rows) {
       const Lines events = recent(size.columns, size.rows - lines.size());
       lines.insert(lines.end(), events.begin(), events.end());

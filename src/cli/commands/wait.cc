@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/commands/runs.h"
+#include "cli/history.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -33,10 +34,32 @@ int tell_changed(Context& context, const Answer& answer) {
   return context.output.done();
 }
 
+// One that ended so long ago that only history knows how.
+int tell_past(Context& context, const Json& past, bool however) {
+  const std::string& state = past["state"].text();
+  const Exit exit = however || state == "done" ? Exit::Ok
+                    : state == "cancelled"     ? Exit::Cancelled
+                                               : Exit::Failed;
+  if (context.json()) {
+    const int told = context.output.succeed(past);
+    return exit == Exit::Ok ? told : static_cast<int>(exit);
+  }
+  context.output.line(
+      context.quiet()
+          ? past["id"].text()
+          : fmt::format("{}  {}  {}", past["id"].text(), printable(past["name"].text()), state));
+  return context.output.done(exit);
+}
+
 }  // namespace
 
 int wait_command(Context& context, const Parsed& parsed) {
   auto ids = whole_ids(context, parsed.words);
+  if (!ids && ids.error().code == "NOT_FOUND" && parsed.words.size() == 1) {
+    if (const auto past = show_from_history(context, parsed.words[0])) {
+      return tell_past(context, *past, parsed.text("for").value_or("success") == "done");
+    }
+  }
   if (!ids) return context.fail(ids.error());
   WatchPlan plan{.ids = *std::move(ids)};
   const std::string_view until = parsed.text("for").value_or("success");

@@ -51,7 +51,7 @@ std::string event_line(const Output& output, const Json& event, const std::strin
   }
   const auto at = parse_moment(event["at"].text());
   const std::string time =
-      output.look.iso || !at ? event["at"].text() : format_moment(*at).substr(11, 8);
+      output.iso() || !at ? event["at"].text() : format_moment(*at).substr(11, 8);
   return fmt::format("{} {:<22} {}{}",
                      output.styled(Style::Dim, time),
                      name,

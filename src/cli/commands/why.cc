@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/context.h"
+#include "cli/history.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -262,8 +263,15 @@ Failure clearer(Failure failure, const std::string& name) {
 
 int why_command(Context& context, const Parsed& parsed) {
   const std::string& name = parsed.words[0];
-  const Answer answer =
+  Answer answer =
       context.client().ask("why.get", json_of({{"id", name}, {"kind", text_of(parsed, "kind")}}));
+  if (!answer && answer.error().code == "NOT_FOUND") {
+    // It waits for nothing any more.
+    if (auto past = show_from_history(context, name)) {
+      past->set("waiting_on", Json::array());
+      answer = *std::move(past);
+    }
+  }
   if (!answer) return context.fail(clearer(answer.error(), name));
   const Json why = with_processes(context, *answer);
   if (context.json()) return context.output.succeed(why);
@@ -272,11 +280,18 @@ int why_command(Context& context, const Parsed& parsed) {
 }
 
 int show_command(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().ask(
+  Answer answer = context.client().ask(
       "state.show", json_of({{"id", parsed.words[0]}, {"kind", text_of(parsed, "kind")}}));
+  bool is_past = false;
+  if (!answer && answer.error().code == "NOT_FOUND") {
+    if (auto past = show_from_history(context, parsed.words[0])) {
+      answer = *std::move(past);
+      is_past = true;
+    }
+  }
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
-  if ((*answer)["kind"].text() == "pipeline") {
+  if ((*answer)["kind"].text() == "pipeline" && !is_past) {
     pipeline_verbs::tell(context, *answer);
     return context.output.done();
   }

@@ -1,0 +1,218 @@
+#include "api/board.h"
+#include "api/errors.h"
+#include "api/ids.h"
+#include "base/match.h"
+#include "codec/shell_word.h"
+
+#include <fmt/format.h>
+
+namespace reeve::api {
+namespace {
+
+std::string title_of(const State& state, BoardTaskId id) {
+  const board::BoardTask* task = state.board.tasks.find(id);
+  return task ? task->title : to_text(id);
+}
+
+void tell_task(Tell& tell, BoardTaskId id) {
+  const board::BoardTask* task = tell.state().board.tasks.find(id);
+  tell.result();
+  if (task) show_board_task(tell, tell.state(), id, *task, true);
+}
+
+// What is new with a lock is told by itself: it is what whoever started must keep.
+void tell_started(Tell& tell, const board::Started& started) {
+  tell_task(tell, started.task);
+  tell.json.field("outcome",
+                  started.claimed_from ? "claimed"
+                  : started.took_task  ? "started"
+                                       : "extended");
+  if (started.claimed_from) tell.json.field("claimed_from", tell.name(*started.claimed_from));
+  if (started.section_token) {
+    tell.json.field("section_token", started.section_token->value);
+    tell.json.field("took_section", started.took_section);
+  }
+}
+
+void tell_lost(Tell& tell, const board::Lost& lost) {
+  const Kept& kept = tell.kept();
+  const std::string thing =
+      kept.second.empty()
+          ? fmt::format("section {}", quoted(kept.name))
+          : fmt::format("task {}",
+                        quoted(title_of(tell.state(), *parse_id<BoardTaskId>(kept.second))));
+  const std::string now =
+      lost.current ? fmt::format("runner {} has it", tell.name(*lost.current)) : "nobody has it";
+  JsonWriter& json =
+      tell.error(code::lost,
+                 fmt::format("the lock of {} is lost: {}; see `reeve locks show {}`",
+                             thing,
+                             now,
+                             codec::shell_word(kept.second.empty() ? kept.name : kept.second)));
+  if (kept.second.empty()) {
+    json.field("sectionId", kept.name);
+  } else {
+    json.field("taskId", kept.second);
+  }
+  if (lost.current) json.field("lockedBy", tell.name(*lost.current));
+}
+
+void tell_cleaned(Tell& tell, const board::CleanedUp& cleaned) {
+  JsonWriter& json = tell.result().key("locks").begin_array();
+  for (const auto& what : cleaned.locks) {
+    json.begin_object();
+    match(
+        what,
+        [&](const BoardTaskId& id) {
+          json.field("type", "task").key("id").plain(to_text(id));
+          json.field("title", title_of(tell.state(), id));
+        },
+        [&](const SectionName& name) {
+          json.field("type", "section").field("id", tell.name(name));
+        });
+    json.end_object();
+  }
+  json.end_array().field("more", cleaned.more).field("dry_run", tell.kept().flag);
+}
+
+void tell_answer(Tell& tell, const board::Reply& reply) {
+  match(
+      reply,
+      [&](const board::Added& added) { tell_task(tell, added.task); },
+      [&](const board::Started& started) { tell_started(tell, started); },
+      [&](const board::TaskLocked& locked) {
+        tell.error(code::task_locked, "Task is locked by another runner")
+            .field("taskId", to_text(locked.task))
+            .field("lockedBy", tell.name(locked.locked_by));
+        tell.moment("expiresAt", locked.expires_at);
+      },
+      [&](const board::SectionLocked& locked) {
+        tell.error(code::section_locked, "Section is locked by another runner")
+            .field("sectionId", tell.name(locked.section))
+            .field("lockedBy", tell.name(locked.locked_by));
+        tell.moment("expiresAt", locked.expires_at);
+      },
+      [&](const board::TaskFinished& finished) {
+        tell.error(code::task_finished,
+                   fmt::format("task {} is {} already, so nothing was changed; `reeve task update "
+                               "{} --status pending` reopens it",
+                               quoted(title_of(tell.state(), finished.task)),
+                               text_of(finished.status),
+                               to_text(finished.task)))
+            .field("taskId", to_text(finished.task))
+            .field("status", text_of(finished.status));
+      },
+      [&](const board::Lost& lost) { tell_lost(tell, lost); },
+      [&](const board::Extended& extended) {
+        tell.result().key("id").plain(to_text(extended.task));
+        tell.moment("expires_at", extended.expires_at);
+      },
+      [&](const board::Alive& alive) {
+        tell.result().field("name", tell.kept().name).field("tasks", alive.tasks);
+        tell.json.field("sections", alive.sections).field("lost", alive.lost);
+      },
+      [&](const board::Found& found) { tell_task(tell, found.task); },
+      [&](const board::Nothing& nothing) {
+        tell.result().key("id").null().field("open", nothing.open);
+      },
+      [&](const board::CleanedUp& cleaned) { tell_cleaned(tell, cleaned); },
+      [&](const board::WaitEnded& ended) {
+        if (ended.left != Left::TimedOut) return tell_cancelled(tell);
+        tell.error(code::timed_out, "the wait is over, and nothing was taken");
+      });
+}
+
+}  // namespace
+
+void tell_board(Tell& tell, const Reply& reply) {
+  if (const auto* of_board = std::get_if<board::Reply>(&reply.value)) {
+    return tell_answer(tell, *of_board);
+  }
+  // Done, and the task says how it stands now.
+  const auto id = parse_id<BoardTaskId>(tell.kept().second);
+  if (id && tell.state().board.tasks.contains(*id)) return tell_task(tell, *id);
+  tell.result().field("id", tell.kept().second.empty() ? tell.kept().name : tell.kept().second);
+}
+
+// ── Which task is meant ──
+
+MeantTask task_meant(const State& state, ProjectNo project, std::string_view text) {
+  const std::string whole(text);
+  if (const auto id = parse_id<BoardTaskId>(text); id && state.board.tasks.contains(*id)) {
+    return {*id, *id};
+  }
+  std::optional<BoardTaskId> open;
+  std::optional<BoardTaskId> any;
+  std::size_t opens = 0;
+  std::size_t count = 0;
+  const PersistentSet<board::TitleKey>& titles = state.board.titles;
+  for (auto at = titles.lower_bound({project, whole, {}});
+       at != titles.end() && at->project == project && at->title == whole;
+       ++at) {
+    ++count;
+    any = at->task;
+    if (!board::is_open(state.board.tasks.find(at->task)->status)) continue;
+    ++opens;
+    open = at->task;
+  }
+  if (opens == 1) return {whole, open};
+  if (count == 1) return {whole, any};
+  if (count > 0) return {whole, std::nullopt};
+  if (const auto id = parse_id<BoardTaskId>(text)) return {*id, std::nullopt};  // it is gone
+  const Meant<BoardTaskId> meant = id_meant<BoardTaskId>(state.board.tasks, text);
+  if (meant.ambiguous) return {whole, std::nullopt, true};
+  if (meant.id) return {meant.id, meant.id};
+  return {whole, std::nullopt};
+}
+
+std::optional<board::TaskRef> task_asked(Asking& ask, std::string_view text) {
+  const MeantTask meant = task_meant(ask.state(), ask.project(), text);
+  ask.kept.name = text;
+  if (meant.id) ask.kept.second = to_text(*meant.id);
+  if (!meant.ambiguous) return meant.ref;
+  const std::string written(text);
+  ask.answer([&](Tell& tell) {
+    tell.error(code::ambiguous,
+               fmt::format("{} is the beginning of more than one id; write more of it",
+                           quoted(written)))
+        .field("name", written);
+  });
+  return std::nullopt;
+}
+
+std::optional<BoardTaskId> task_or_tell(Tell& tell, const State& state, std::string_view text) {
+  const MeantTask meant = task_meant(state, tell.project(), text);
+  if (meant.id) return meant.id;
+  const std::string* title = std::get_if<std::string>(&meant.ref);
+  const auto& titles = state.board.titles;
+  const auto first = title ? titles.lower_bound({tell.project(), *title, {}}) : titles.end();
+  const bool same_title =
+      first != titles.end() && first->project == tell.project() && first->title == *title;
+  if (meant.ambiguous) {
+    tell.error(
+            code::ambiguous,
+            fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
+        .field("name", text);
+  } else if (same_title) {
+    tell.error(code::ambiguous,
+               fmt::format("more than one task is called {}; say its id, see `reeve task list`",
+                           quoted(text)))
+        .field("name", text);
+  } else {
+    tell_not_found(tell, "task", text);
+  }
+  return std::nullopt;
+}
+
+board::RunnerName need_runner(Asking& ask, std::string_view field) {
+  return ask.scoped<board::RunnerName>(ask.params.need_text(field));
+}
+
+std::optional<board::Wait> wait_on_board(Asking& ask) {
+  const std::optional<Duration> wait = ask.wait();
+  if (!wait) return std::nullopt;
+  if (*wait == Duration::max()) return board::Wait{};
+  return board::Wait{*wait};
+}
+
+}  // namespace reeve::api

@@ -1,0 +1,207 @@
+#include "cli/commands/board.h"
+
+#include "cli/home.h"
+#include "cli/locking.h"
+#include "cli/signals.h"
+#include "cli/text.h"
+#include "codec/shell_word.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace reeve::cli::board {
+
+namespace {
+
+constexpr std::int64_t draw_every = 250;
+constexpr std::int64_t second = 1000;
+
+// What is locked, as people call it: `Task "Fix bug"`. The seed's envelope has no title, so it is
+// asked for.
+std::string thing_of(Context& context, const Failure& failure) {
+  if (failure.details.has("sectionId")) {
+    return fmt::format("Section \"{}\"", printable(failure.details["sectionId"].text()));
+  }
+  const std::string& id = failure.details["taskId"].text();
+  const Answer task = context.client().ask("task.show", json_of({{"id", id}}));
+  return fmt::format("Task \"{}\"", printable(task ? (*task)["title"].text() : id));
+}
+
+// The line of the bar, on a terminal only.
+class Bar {
+ public:
+  explicit Bar(const Context& context)
+      : context_(context), shown_(Output::err_is_terminal() && !context.json()) {}
+
+  std::int64_t next() const { return shown_ ? draw_every : -1; }
+
+  void draw() {
+    if (!shown_) return;
+    const std::string text = elapsed_bar(steady_now() - began_);
+    if (text == drawn_) return;
+    drawn_ = text;
+    context_.output.err("\r\x1b[K" + text);
+  }
+
+  // It stays where it is, and what follows is below it.
+  void end() const {
+    if (!drawn_.empty()) context_.output.err("\n");
+  }
+
+ private:
+  const Context& context_;
+  bool shown_;
+  std::int64_t began_ = steady_now();
+  std::string drawn_;
+};
+
+// A signal came too late: what was started is put back, and a section that came with it let go.
+void give_back(Client& client, const Json& started) {
+  if (!started.has("runner")) return;
+  // Nobody is left to be told.
+  static_cast<void>(client.change("task.update",
+                                  json_of({{"id", started["id"]},
+                                           {"status", "pending"},
+                                           {"runner", started["runner"]},
+                                           {"token", started["token"]}})));
+  if (!started["took_section"].truth()) return;
+  static_cast<void>(client.change(
+      "section.release", json_of({{"name", started["section"]}, {"runner", started["runner"]}})));
+}
+
+Answer interrupted() {
+  return std::unexpected(Failure{"INTERRUPTED", "interrupted; left the line"});
+}
+
+Answer wait_for_it(Context& context, std::string_view method, const Json& params) {
+  Client& client = context.client();
+  const Signals signals{SIGINT, SIGTERM, SIGHUP};
+  const auto ticket = client.begin(method, params, Client::Kind::Change);
+  Bar bar(context);
+  bool cancelled = false;
+  for (;;) {
+    if (auto answer = client.take(ticket)) {
+      bar.end();
+      if (!cancelled) return std::move(*answer);
+      if (*answer) give_back(client, **answer);
+      return interrupted();
+    }
+    std::array<pollfd, 1> others{signals.readable()};
+    client.pump(cancelled ? -1 : bar.next(), others);
+    if (signals.next()) {
+      if (cancelled) {
+        // Asked twice: the connection's end takes us out of the line.
+        bar.end();
+        return interrupted();
+      }
+      cancelled = true;
+      client.cancel(ticket);
+    }
+    if (!cancelled) bar.draw();
+  }
+}
+
+}  // namespace
+
+std::expected<void, Failure> send_locking(Context& context) {
+  return send_locking_settings(context);
+}
+
+std::optional<std::string> runner_of(const Parsed& parsed) {
+  if (const auto runner = parsed.text("runner")) return std::string(*runner);
+  return environment("REEVE_RUNNER");
+}
+
+Who runner_or_fresh(const Parsed& parsed) {
+  if (const auto runner = runner_of(parsed)) return {*runner, false};
+  return {fresh_holder("runner"), true};
+}
+
+void tell_fresh(Context& context, const Who& who) {
+  if (!who.is_fresh || context.json()) return;
+  context.output.note(
+      fmt::format("you are {0}; say --runner {0} from now on, or set REEVE_RUNNER", who.runner));
+}
+
+bool is_locked(const Failure& failure) {
+  return failure.code == "TASK_LOCKED" || failure.code == "SECTION_LOCKED";
+}
+
+std::string to_the_second(const std::string& moment) {
+  const auto milliseconds = parse_moment(moment);
+  if (!milliseconds) return moment;
+  return format_moment(*milliseconds).substr(0, std::string_view("2024-01-15T11:30:00").size()) +
+         "Z";
+}
+
+int fail(Context& context, const Failure& failure) {
+  if (!is_locked(failure) || context.json()) return context.fail(failure);
+  Output& output = context.output;
+  output.err(fmt::format("{} {} is locked by runner {}\n",
+                         output.styled_err(Style::Bad, "Error:"),
+                         thing_of(context, failure),
+                         printable(failure.details["lockedBy"].text())));
+  if (failure.details.has("expiresAt")) {
+    output.err(
+        fmt::format("Lock expires at: {}\n", to_the_second(failure.details["expiresAt"].text())));
+  }
+  return output.done(exit_of(failure.code));
+}
+
+std::string elapsed_bar(std::int64_t milliseconds) {
+  constexpr std::size_t width = 26;
+  constexpr std::int64_t seconds_a_cell = 9;
+  const std::int64_t seconds = milliseconds / second;
+  const auto at = static_cast<std::size_t>(seconds / seconds_a_cell) % width;
+  return fmt::format(
+      "[{}>{}] {}s elapsed", std::string(at, '='), std::string(width - 1 - at, ' '), seconds);
+}
+
+Json wait_of(const Parsed& parsed, const Json& otherwise) {
+  if (parsed.has("no-wait")) return {};
+  return parsed.has("wait") ? cli::wait_of(parsed) : otherwise;
+}
+
+Answer start(Context& context, std::string_view method, Json params, const Json& wait) {
+  Answer answer = context.client().change(method, params);
+  if (answer || !is_locked(answer.error()) || wait.is_null() || wait.number() == 0) return answer;
+  const bool tells = !context.json();
+  if (tells) {
+    context.output.err(
+        fmt::format("{} is locked by another runner.\nWaiting for lock... (Ctrl+C to cancel)\n",
+                    thing_of(context, answer.error())));
+  }
+  params.set("wait_ms", wait);
+  answer = wait_for_it(context, method, params);
+  if (tells && answer && answer->has("claimed_from")) {
+    context.output.err(fmt::format("Lock expired: claimed from runner {}.\n",
+                                   printable((*answer)["claimed_from"].text())));
+  } else if (tells && answer) {
+    context.output.err("Lock released!\n");
+  }
+  return answer;
+}
+
+Table locks_table(const Output& output, const Json::Array& locks) {
+  Table table({{"TYPE"},
+               {"ID", Table::Align::Left, true},
+               {"TITLE", Table::Align::Left, true},
+               {"RUNNER", Table::Align::Left, true},
+               {"STATE"},
+               {"SINCE"},
+               {"EXPIRES"}});
+  for (const Json& lock : locks) {
+    const std::string state = lock["state"].text();
+    table.add({lock["type"].text(),
+               printable(lock["id"].text()),
+               lock.has("title") ? printable(lock["title"].text()) : "-",
+               printable(lock["runner"].text()),
+               {state, state == "held" ? Style::Good : Style::Bad},
+               output.moment(lock["acquired_at"]),
+               output.moment(lock["expires_at"])});
+  }
+  return table;
+}
+
+}  // namespace reeve::cli::board

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "cli/context.h"
+#include "config/key.h"
+
+#include <expected>
+
+// How long locks of the board are good is the project's, in the state; the settings are in files.
+// Whoever takes or extends such a lock says first what the files say (board.configure); with what
+// the daemon knows already nothing is written down there.
+namespace reeve::cli {
+
+// What a file sets, and nothing else: what nobody has set stays as it is. A failure names the
+// mistakes of the files.
+std::expected<void, Failure> send_locking_settings(Context& context);
+
+// A key was taken out of a file: what is in force now, be it the default, if a daemon runs.
+void send_locking_setting(Context& context, const config::Key& key);
+
+}  // namespace reeve::cli

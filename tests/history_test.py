@@ -1,0 +1,372 @@
+"""history.db: whole and exact after any crash, open to anybody who reads, made anew from the journal."""
+
+import csv
+import io
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import threading
+import time
+import unittest
+
+from daemon_client import Client
+from reeve_testing import REEVE, Home
+
+EVENTS = "SELECT seq, idx, at, project, kind, subject, data FROM events ORDER BY seq, idx"
+TABLES = (
+    "pipelines",
+    "phases",
+    "queue_items",
+    "item_attempts",
+    "lock_holds",
+    "lock_waits",
+    "sections",
+    "tasks",
+    "task_locks",
+    "section_locks",
+    "decisions",
+)
+
+
+class HistoryHome(Home):
+    def setUp(self):
+        super().setUp()
+        self.file = os.path.join(self.home, "history.db")
+
+    def rows(self, sql):
+        """As any SQLite tool reads it, while the daemon runs."""
+        with sqlite3.connect(f"file:{self.file}?mode=ro", uri=True, timeout=20) as database:
+            return database.execute(sql).fetchall()
+
+    def sql(self, query, **options):
+        return self.data("sql", query, **options)["rows"]
+
+    def some_work(self):
+        self.reeve("lock", "acquire", "deploy", "--holder", "ana")
+        self.reeve("lock", "release", "deploy", "--holder", "ana")
+        self.reeve("sem", "create", "gpu", "--capacity", "4")
+        self.reeve("sem", "acquire", "gpu", "-w", "3", "--holder", "bo")
+        self.item = self.data("queue", "push", "mail", '{"to":"x"}')["ids"][0]
+        taken = self.data("queue", "take", "mail", "--holder", "w1")["items"][0]
+        claim = str(taken["claim"])
+        self.reeve("queue", "fail", "mail", self.item, "--claim", claim, "--error", "no route",
+                   "--retry-after", "0s")
+        taken = self.data("queue", "take", "mail", "--holder", "w2", "--wait", "10s")["items"][0]
+        self.reeve("queue", "complete", "mail", self.item, "--claim", str(taken["claim"]))
+        self.reeve("emit", "ci:green", "branch=main, \"quoted\"")
+
+
+class Asked(HistoryHome):
+    def test_it_knows_what_was_done_a_moment_ago(self):
+        self.some_work()
+        self.assertEqual(
+            self.sql("SELECT name, holder, how FROM lock_holds WHERE kind = 'lock'"),
+            [{"name": "deploy", "holder": "ana", "how": "released"}],
+        )
+        self.assertEqual(
+            self.sql("SELECT attempt, holder, outcome, error FROM item_attempts ORDER BY claim"),
+            [
+                {"attempt": 1, "holder": "w1", "outcome": "failed", "error": "no route"},
+                {"attempt": 2, "holder": "w2", "outcome": "completed", "error": None},
+            ],
+        )
+        self.assertEqual(
+            self.sql("SELECT weight, released_at FROM lock_holds WHERE kind = 'semaphore'"),
+            [{"weight": 3, "released_at": None}],
+        )
+
+    def test_it_only_reads(self):
+        self.reeve("lock", "acquire", "main", "--holder", "a")
+        before = self.sql("SELECT count(*) AS n FROM events")
+        for query in (
+            "DELETE FROM events",
+            "INSERT INTO meta VALUES ('a', 1)",
+            "UPDATE events SET kind = 'x'",
+            "DROP TABLE events",
+            "CREATE TABLE mine (a)",
+            f"ATTACH '{self.base}/other.db' AS other",
+            "PRAGMA journal_mode = DELETE",
+            "PRAGMA user_version = 7",
+            "VACUUM",
+            f"VACUUM INTO '{self.base}/copy.db'",
+            "BEGIN",
+            "SELECT 1; DELETE FROM events",
+            "WITH x AS (SELECT 1) DELETE FROM events",
+            "SELECT load_extension('x')",
+        ):
+            message = self.err("sql", query, code=2)
+            self.assertIn("history can only be read", message, query)
+        self.assertEqual(os.listdir(self.base).count("other.db"), 0)
+        self.assertEqual(self.sql("SELECT count(*) AS n FROM events"), before)
+        self.assertIn("no such table: planets", self.err("sql", "SELECT * FROM planets", code=2))
+        self.assertEqual(self.error("sql", "SELEC 1", code=2)["code"], "USAGE")
+
+    def test_tables_csv_and_bare_values(self):
+        self.some_work()
+        query = "SELECT kind, data FROM events WHERE kind = 'ci:green'"
+        table = self.out("sql", query).split("\n")
+        self.assertEqual(table[0].split(), ["kind", "data"])
+        self.assertTrue(table[1].startswith("ci:green"))
+        told = list(csv.reader(io.StringIO(self.out("sql", "--csv", query))))
+        self.assertEqual(told[0], ["kind", "data"])
+        self.assertEqual(json.loads(told[1][1]), {"branch": 'main, "quoted"'})
+        self.assertEqual(self.out("-q", "sql", "SELECT 1, NULL, 'x'"), "1\t\tx")
+        self.assertEqual(self.sql("SELECT 1.5 AS a, x'00ff' AS b, NULL AS c"),
+                         [{"a": 1.5, "b": "00ff", "c": None}])
+        self.assertEqual(self.out("sql", "-", text="SELECT 41 + 1 AS n").split(), ["n", "42"])
+        schema = {table["name"] for table in self.data("sql", "--schema")["tables"]}
+        self.assertTrue(set(TABLES) < schema, schema)
+
+    def test_anybody_may_read_while_the_daemon_writes(self):
+        self.some_work()
+        self.assertEqual(self.sql("SELECT count(*) AS n FROM gaps"), [{"n": 0}])
+        self.assertEqual(self.rows("SELECT holder FROM lock_holds WHERE kind = 'lock'"), [("ana",)])
+        self.assertEqual(os.stat(self.file).st_mode & 0o777, 0o600)
+        self.assertEqual(self.rows("PRAGMA integrity_check"), [("ok",)])
+
+    def test_a_question_can_be_interrupted(self):
+        self.reeve("lock", "acquire", "main", "--holder", "a")
+        endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
+        asking = self.start("sql", endless)
+        deadline = time.monotonic() + 20
+        while asking.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.1)
+            asking.send_signal(signal.SIGINT)
+        self.assertEqual(asking.returncode, 130)
+
+    def test_the_story_of_one_thing(self):
+        self.some_work()
+        names = [event["name"] for event in self.data("history", self.item)["events"]]
+        self.assertEqual(names, ["queue:push", "queue:take", "queue:fail", "queue:take", "queue:complete"])
+        names = [event["name"] for event in self.data("history", "deploy")["events"]]
+        self.assertEqual(names, ["lock:acquired", "lock:released"])
+        self.assertIn("no route", self.out("history", self.item[:9]))
+        self.assertIn("ci:green", self.out("history"))
+        self.assertIn("knows nothing of", self.err("history", "never-was", code=3))
+
+    def test_stats(self):
+        self.some_work()
+        stats = self.data("stats", "--since", "1h")
+        mail = next(queue for queue in stats["queues"] if queue["name"] == "mail")
+        self.assertEqual((mail["pushed"], mail["completed"], mail["failed"]), (1, 1, 1))
+        self.assertEqual(mail["wait"]["count"], 1)
+        self.assertIn({"count": 1, "what": "queue mail", "cause": "no route"}, stats["failures"])
+        deploy = next(lock for lock in stats["locks"] if lock["name"] == "deploy")
+        self.assertEqual(deploy["hold"]["count"], 1)
+        plot = os.path.join(self.base, "plot.svg")
+        text = self.out("stats", "--plot", plot)
+        self.assertIn("failures by cause", text)
+        self.assertLessEqual(max(len(line) for line in text.split("\n")), 100)
+        with open(plot, encoding="utf-8") as file:
+            picture = file.read()
+        self.assertTrue(picture.startswith("<svg") and "no route" in picture)
+        import xml.dom.minidom
+
+        xml.dom.minidom.parseString(picture)
+
+    def test_what_left_the_state_is_found(self):
+        self.reeve("queue", "create", "mail")
+        self.some_work()
+        self.reeve("queue", "purge", "mail", "--state", "completed", "--yes")
+        shown = self.data("show", self.item)
+        self.assertEqual((shown["kind"], shown["from"]), ("item", "history"))
+        self.assertEqual(self.data("why", self.item)["waiting_on"], [])
+        self.assertEqual(self.error("show", "item-zzzzzz", code=3)["code"], "NOT_FOUND")
+
+    def test_events_beyond_memory_come_from_history(self):
+        self.reeve("emit", "ci:first")
+        items = "x\n" * 1000
+        for _ in range(11):
+            self.reeve("queue", "push", "q", "-", "--lines", text=items)
+        first = self.out("--json", "events", "--since", "1h", "--match", "ci:*").split("\n")
+        self.assertEqual([json.loads(line)["name"] for line in first], ["ci:first"])
+        self.assertEqual(len(self.out("--json", "events", "--since", "1h").split("\n")) > 11000, True)
+        following = self.start("--json", "events", "-f", "--since", "1h", "--match", "ci:*")
+        self.assertEqual(json.loads(following.stdout.readline())["name"], "ci:first")
+        self.reeve("emit", "ci:second")
+        self.assertEqual(json.loads(following.stdout.readline())["name"], "ci:second")
+
+
+class OffHand(HistoryHome):
+    """A file that is not ours to write."""
+
+    def test_the_daemon_serves_without_and_says_so(self):
+        self.reeve("queue", "push", "q", "1")
+        self.reeve("daemon", "stop")
+        with open(self.file, "wb") as file:
+            file.write(b"x" * 10000)
+        self.reeve("queue", "push", "q", "2")
+        self.assertEqual(self.data("daemon", "status")["history"]["state"], "off")
+        attention = self.data("status")["attention"]
+        self.assertEqual([it["kind"] for it in attention], ["history"])
+        self.assertIn("reeve history rebuild", attention[0]["detail"])
+        self.assertIn("history", self.reeve("doctor", code=1).stdout)
+        failure = self.error("sql", "SELECT 1", code=1)
+        self.assertEqual(failure["code"], "HISTORY_OFF")
+        self.assertIn("reeve history rebuild", failure["message"])
+        with open(self.file, "rb") as file:
+            self.assertEqual(file.read(), b"x" * 10000)
+
+        rebuilt = self.data("history", "rebuild")
+        self.assertGreaterEqual(rebuilt["events"], 2)
+        pushed = "SELECT count(*) AS n FROM events WHERE kind = 'queue:push'"
+        self.assertEqual(self.sql(pushed), [{"n": 2 if rebuilt["from_seq"] == 1 else 1}])
+        self.reeve("queue", "push", "q", "3")
+        self.assertEqual(self.sql("SELECT max(first_seq) > 0 AS n FROM queue_items"), [{"n": 1}])
+        self.assertEqual(self.data("status")["attention"], [])
+
+    def test_it_can_be_turned_off(self):
+        self.env["REEVE_HISTORY"] = "off"
+        self.reeve("queue", "push", "q", "1")
+        self.assertFalse(os.path.exists(self.file))
+        self.assertEqual(self.error("sql", "SELECT 1", code=1)["code"], "HISTORY_OFF")
+        self.assertEqual(self.data("status")["attention"], [])
+
+    def test_it_is_bounded(self):
+        self.env["REEVE_HISTORY_EVENTS"] = "500"
+        self.reeve("queue", "push", "q", "-", "--lines", text="x\n" * 900)
+        self.sql("SELECT 1")
+        self.until(lambda: self.rows("SELECT count(*) FROM events")[0][0] <= 500, "it stays as it is")
+
+
+class MadeAnew(HistoryHome):
+    def everything(self):
+        self.sql("SELECT 1")
+        tables = {table: sorted(map(repr, self.rows(f"SELECT * FROM {table}"))) for table in TABLES}
+        return self.rows(EVENTS), tables
+
+    def test_a_rebuild_has_what_was_there_before(self):
+        self.env["REEVE_JOURNAL_KEEP"] = "7d"
+        self.some_work()
+        self.reeve("daemon", "restart")
+        self.some_work()
+        self.reeve("daemon", "restart")
+        events, tables = self.everything()
+        rebuilt = self.data("history", "rebuild")
+        self.assertEqual(rebuilt["from_seq"], 1)
+        self.assertEqual(rebuilt["events"], len(events))
+        events_again, tables_again = self.everything()
+        self.assertEqual(events_again, events)
+        self.assertEqual(tables_again, tables)
+        self.assertEqual(self.rows("SELECT * FROM gaps"), [])
+
+    def test_without_keep_it_reaches_as_far_as_the_journal_and_says_so(self):
+        self.some_work()
+        for _ in range(3):
+            self.reeve("daemon", "restart")
+        self.reeve("emit", "ci:after")
+        done = self.reeve("history", "rebuild")
+        data = self.data("history", "rebuild")
+        if data["from_seq"] > 1:
+            self.assertIn("no longer in the journal", done.stderr)
+            self.assertEqual(self.sql("SELECT from_seq, to_seq FROM gaps"),
+                             [{"from_seq": 1, "to_seq": data["from_seq"] - 1}])
+        self.assertEqual(self.sql("SELECT count(*) AS n FROM events WHERE kind = 'ci:after'"), [{"n": 1}])
+
+
+class Crashed(HistoryHome):
+    """kill -9 at random moments under load: history is the stream of events, once each."""
+
+    def follow(self, told, stop):
+        """All events of all projects, as somebody hears them who comes back after every crash."""
+        last = (0, -1)
+        while not stop.is_set():
+            client = None
+            try:
+                client = Client(os.path.join(self.home, "reeve.sock"), timeout=0.5)
+                client.send("events.follow", all_projects=True, since_seq=max(0, last[0] - 1))
+                while True:
+                    message = client.read()
+                    if "error" in message:
+                        raise EOFError(message)
+                    if message.get("method") == "event":
+                        event = message["params"]
+                        place = (event["seq"], event["index"])
+                        if place > last:
+                            last = place
+                            told[place] = event
+            except (OSError, EOFError, TimeoutError):
+                time.sleep(0.01)
+            finally:
+                if client:
+                    client.socket.close()
+
+    def push(self, stop, number):
+        while not stop.is_set():
+            client = None
+            try:
+                client = Client(os.path.join(self.home, "reeve.sock"), timeout=5)
+                for i in range(10**9):
+                    if stop.is_set():
+                        return
+                    client.get("queue.push", queue=f"q{number}", items=[{"data": i}] * 5)
+                    taken = client.get("queue.take", queues=[f"q{number}"], holder="h", max=3)
+                    client.get("queue.complete", queue=f"q{number}",
+                               items=[{"id": it["id"], "claim": it["claim"]} for it in taken["items"]])
+                    client.get("lock.acquire", names=["main"], holder=f"h{number}", wait_ms=0) \
+                        if i % 3 == 0 else client.ask("lock.release", name="main", holder=f"h{number}")
+            except (OSError, EOFError, AssertionError, TimeoutError):
+                time.sleep(0.01)
+            finally:
+                if client:
+                    client.socket.close()
+
+    def serve(self):
+        process = self.start("daemon", "run", "--home", self.home, stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL)
+        self.until(lambda: self.is_up(), "it does not start", 60)
+        return process
+
+    def is_up(self):
+        try:
+            Client(os.path.join(self.home, "reeve.sock")).socket.close()
+            return True
+        except OSError:
+            return False
+
+    def test_history_is_the_stream_of_events(self):
+        self.env["REEVE_JOURNAL_KEEP"] = "7d"
+        seed = int(os.environ.get("REEVE_SEED", random.randrange(10**6)))
+        dice = random.Random(seed)
+        told, stop = {}, threading.Event()
+        daemon = self.serve()
+        threads = [threading.Thread(target=self.follow, args=(told, stop))]
+        threads += [threading.Thread(target=self.push, args=(stop, i)) for i in range(3)]
+        for thread in threads:
+            thread.start()
+        for _ in range(5):
+            time.sleep(dice.uniform(0.1, 1.2))
+            daemon.send_signal(signal.SIGKILL)
+            daemon.wait()
+            daemon = self.serve()
+        time.sleep(0.5)
+        stop.set()
+        for thread in threads:
+            thread.join(30)
+        self.sql("SELECT 1")
+        there = {(row[0], row[1]): row for row in self.rows(EVENTS)}
+        gaps = self.rows("SELECT from_seq, to_seq FROM gaps")
+        self.assertEqual(gaps, [], f"seed {seed}")
+        # What somebody heard is there, word for word.
+        self.assertGreater(len(told), 500)
+        for place, event in told.items():
+            row = there.get(place)
+            self.assertIsNotNone(row, f"seed {seed}: {event} is missing")
+            self.assertEqual((row[2], row[4], row[5], json.loads(row[6])),
+                             (event["at"], event["name"], event.get("subject", ""), event["data"]),
+                             f"seed {seed}")
+        # And it is what the journal says, no more and no less, when it is decided once more.
+        before = self.rows(EVENTS)
+        self.data("history", "rebuild", timeout=120)
+        self.sql("SELECT 1")
+        after = self.rows(EVENTS)[: len(before)]
+        self.assertEqual(len(after), len(before), f"seed {seed}")
+        self.assertEqual(after, before, f"seed {seed}")
+
+
+if __name__ == "__main__":
+    assert os.access(REEVE, os.X_OK), REEVE
+    unittest.main()
