@@ -73,7 +73,7 @@ class Verbs(Board):
         self.assertEqual(self.begin(one[:8], "ana").stdout, 'Task "Fix bug" status updated to in_progress.\n')
         self.assertEqual(self.out("task", "note", "Fix bug", "half done", "--runner", "ana"), f"{one} noted")
         shown = self.out("task", "show", "Fix bug")
-        for line in (f"task      {one}", "status    in_progress", "section   backend", "runner    ana", "expires   in 59m"):
+        for line in (f"task      {one}", "status    in_progress", "section   backend", "runner    ana", "expires   in "):
             self.assertIn(line, shown)
         self.assertIn("by ana: half done", shown)
         self.assertIn("see log", shown)
@@ -310,7 +310,7 @@ class Locked(Board):
         self.assertTrue(terminal.until(lambda seen: "2s elapsed" in seen), terminal.seen)
         self.reeve("task", "update", "Fix bug", "--status", "pending", "--runner", "ana")
         self.assertEqual(terminal.end(), 0)
-        lines = [line.rpartition("\r\x1b[K")[2].strip("\r") for line in terminal.seen.splitlines()]
+        lines = [line.strip("\r").rpartition("\r\x1b[K")[2] for line in terminal.seen.split("\n") if line]
         self.assertEqual(lines[:2], ['Task "Fix bug" is locked by another runner.', "Waiting for lock... (Ctrl+C to cancel)"])
         self.assertRegex(lines[2], r"^\[>                         \] \ds elapsed$")
         self.assertEqual(lines[3:], ["Lock released!", 'Task "Fix bug" status updated to in_progress.'])
