@@ -355,6 +355,8 @@ TEST_F(BoardMethods, WhyTellsWhoHasItAndWhoWaits) {
   EXPECT_TRUE(has(ask("status.get"),
                   {R"("board":{"open":2,"in_progress":1,"finished":0,"sections_held":1,)"
                    R"("runners":2,"expired":0,"waiting":1})"}));
+  EXPECT_TRUE(has(ask("events.list", R"({"match":"board:waiting"})"),
+                  {R"("data":{"runner":"bo","line":"backend"})"}));
   EXPECT_TRUE(has(ask("names.list", R"({"kind":"runner"})"), {R"("ana")", R"("bo")"}));
   EXPECT_TRUE(has(ask("names.list", R"({"kind":"task","prefix":"task-"})"), {one, two}));
 }
