@@ -98,6 +98,7 @@ TEST_F(BoardMethods, ATaskIsFoundByIdTitleAndTheBeginningOfItsId) {
   EXPECT_TRUE(has(ask("task.show", R"({"id":"Fix bug"})"), {"AMBIGUOUS"}));
   EXPECT_TRUE(has(start("Fix bug", "ana"), {"AMBIGUOUS"}));
   EXPECT_TRUE(has(update(id, "completed", ""), {R"("status":"completed")"}));
+  EXPECT_TRUE(has(ask("task.show", R"({"id":"Fix bug"})"), {R"("status":"pending")"}));
   EXPECT_TRUE(has(start("Fix bug", "ana"), {R"("outcome":"started")"})) << "only one is open";
 }
 
