@@ -29,7 +29,7 @@ trap finish EXIT
 
 cp -r "$example" "$base/work"
 cd "$base/work"
-reeve runbook check >/dev/null
+if [[ -d .reeve ]]; then reeve runbook check >/dev/null; fi
 
 # until_true SECONDS COMMAND...: until the command succeeds.
 until_true() {

@@ -39,7 +39,7 @@ def work(path, name):
             if not task["open"]:
                 return
             continue
-        time.sleep(chance.uniform(0.0, 0.02))
+        time.sleep(chance.uniform(0.1, 0.3) if chance.random() < 0.06 else chance.uniform(0.0, 0.02))
         done = client.ask("task.update", id=task["id"], status="completed", runner=name, token=task["token"])
         # Who was too slow has lost it, and goes on with another.
         if "error" in done and done["error"]["data"]["code"] not in ("LOST", "TASK_LOCKED", "TASK_FINISHED"):
@@ -126,8 +126,10 @@ class Crowd(Home):
 
     def follow(self, ledger):
         client = Client(self.path)
+        self.addCleanup(client.close)
         client.get("events.follow", match="board:**", since_seq=0)
-        while len(ledger.finished) < TASKS:
+        # With the last task the last section is free, in the same step.
+        while len(ledger.finished) < TASKS or ledger.section_holder:
             message = client.read()
             if message["method"] == "lagged":
                 ledger.wrong.append(message)
@@ -139,6 +141,7 @@ class Crowd(Home):
         self.reeve("section", "list")
         self.path = os.path.join(self.home, "reeve.sock")
         client = Client(self.path)
+        self.addCleanup(client.close)
         client.get("board.configure", task_timeout_ms=TASK_TIMEOUT, section_timeout_ms=SECTION_TIMEOUT)
         for number in range(TASKS):
             client.send("task.add", title=f"task {number}", section=f"section {number % SECTIONS}")
@@ -158,7 +161,9 @@ class Crowd(Home):
             alive = [name for name, process in runners.items() if process.poll() is None]
             if kills == KILLS or not alive:
                 continue
-            victim = chance.choice(alive)
+            # One that has a task, if there is one: most of its life a runner that has just been started has none.
+            at_work = set(list(ledger.task_holder.values()))
+            victim = chance.choice([name for name in alive if name in at_work] or alive)
             runners.pop(victim).kill()
             kills += 1
             name = victim if chance.random() < 0.5 else f"successor {kills}"

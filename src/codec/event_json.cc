@@ -120,10 +120,11 @@ class EventData {
       case Kind::Enum:
         break;
       case Kind::Variant: {
-        // One id of several kinds says itself of which.
+        // One id of several kinds says itself of which; a name is shown as any other.
         const std::size_t index = shape.operations.variant.index(value);
         const Shape& inside = *shape.alternatives[index].shape;
-        const bool is_id = inside.dashed || !inside.prefix.empty();
+        const bool is_id =
+            inside.dashed || !inside.prefix.empty() || inside.name.starts_with("Scoped");
         if (is_id) return show_value(inside, shape.operations.variant.get(value));
         to_ += to_json(shape, value);
         return;

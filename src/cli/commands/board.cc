@@ -70,6 +70,12 @@ void give_back(Client& client, const Json& started) {
       "section.release", json_of({{"name", started["section"]}, {"runner", started["runner"]}})));
 }
 
+// Somebody else has it, or all that is open.
+bool is_in_the_way(const Answer& answer) {
+  if (!answer) return is_locked(answer.error());
+  return !answer->has("id") && (*answer)["open"].truth();
+}
+
 Answer interrupted() {
   return std::unexpected(Failure{"INTERRUPTED", "interrupted; left the line"});
 }
@@ -165,19 +171,19 @@ Json wait_of(const Parsed& parsed, const Json& otherwise) {
 
 Answer start(Context& context, std::string_view method, Json params, const Json& wait) {
   Answer answer = context.client().change(method, params);
-  if (answer || !is_locked(answer.error()) || wait.is_null() || wait.number() == 0) return answer;
-  const bool tells = !context.json();
+  if (wait.is_null() || wait.number() == 0 || !is_in_the_way(answer)) return answer;
+  const bool tells = !context.json() && !context.quiet();
   if (tells) {
-    context.output.err(
-        fmt::format("{} is locked by another runner.\nWaiting for lock... (Ctrl+C to cancel)\n",
-                    thing_of(context, answer.error())));
+    const std::string thing = answer ? "Every open task" : thing_of(context, answer.error());
+    context.output.err(fmt::format(
+        "{} is locked by another runner.\nWaiting for lock... (Ctrl+C to cancel)\n", thing));
   }
   params.set("wait_ms", wait);
   answer = wait_for_it(context, method, params);
   if (tells && answer && answer->has("claimed_from")) {
     context.output.err(fmt::format("Lock expired: claimed from runner {}.\n",
                                    printable((*answer)["claimed_from"].text())));
-  } else if (tells && answer) {
+  } else if (tells && answer && answer->has("id")) {
     context.output.err("Lock released!\n");
   }
   return answer;
