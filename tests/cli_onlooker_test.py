@@ -120,7 +120,15 @@ class Followers(Home):
         self.assertEqual(self.out("events", "--since", "1h", "-q").split("\n")[-1], "ci:green")
         self.assertEqual(len(self.out("events", "--since", "1h", "-n", "7").split("\n")), 7)
 
-    def test_events_say_when_memory_does_not_reach_back(self):
+    def test_events_reach_back_beyond_memory(self):
+        self.reeve("emit", "mine:first")
+        self.reeve("daemon", "restart")
+        told = self.reeve("events", "--since", "1h")
+        self.assertEqual(told.stdout.count("mine:first"), 1)
+        self.assertEqual(told.stderr, "")
+
+    def test_events_say_when_nothing_reaches_back(self):
+        self.env["REEVE_HISTORY"] = "off"
         self.reeve("emit", "mine:first")
         self.assertEqual(self.err("events", "--since", "1h"), "")
         self.reeve("daemon", "restart")

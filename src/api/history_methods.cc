@@ -21,6 +21,12 @@ void tell_off(Tell& tell, const Steward::HistoryUse& history) {
 void tell_synced(Tell& tell, const Reply&) {
   const Steward::HistoryUse history = tell.desk().steward().history();
   if (history.state == "off") return tell_off(tell, history);
+  if (!history.problem.empty()) {
+    tell.error(code::history_off,
+               fmt::format("history cannot be written now: {}; it will try again", history.problem))
+        .field("problem", history.problem);
+    return;
+  }
   tell.result().field("path", history.path).field("history_seq", history.passed);
 }
 

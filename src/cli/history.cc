@@ -96,26 +96,34 @@ namespace {
 struct Kept {
   std::string_view prefix;
   std::string_view kind;
-  std::string_view sql;
+  const char* sql;  // of the one, or two, that begin so
 };
 
 // What has an id, and how much of it is kept.
 constexpr Kept kept[] = {
     {"pipe-",
      "pipeline",
-     "SELECT id, name, state, phase, error, project, started_at, ended_at FROM pipelines"},
+     "SELECT id, name, state, phase, error, project, started_at, ended_at FROM pipelines "
+     "WHERE id >= ?1 AND id < ?1 || 'zzzzzzzzzzzz' LIMIT 2"},
     {"item-",
      "item",
      "SELECT id, queue, state, priority, attempts, error AS last_error, project, pushed_at AS "
-     "created_at, ended_at FROM queue_items"},
+     "created_at, ended_at FROM queue_items WHERE id >= ?1 AND id < ?1 || 'zzzzzzzzzzzz' LIMIT 2"},
     {"ask-",
      "decision",
      "SELECT id, state, cause, question, choice, answer, answered_by, project, opened_at, "
-     "closed_at FROM decisions"},
+     "closed_at FROM decisions WHERE id >= ?1 AND id < ?1 || 'zzzzzzzzzzzz' LIMIT 2"},
     {"task-",
      "task",
      "SELECT id, title, section, status, runner, project, added_at AS created_at, started_at, "
-     "ended_at FROM tasks"},
+     "ended_at FROM tasks WHERE id >= ?1 AND id < ?1 || 'zzzzzzzzzzzz' LIMIT 2"},
+    // Agents have no table: what was said of one last is how it ended.
+    {"work-",
+     "agent",
+     "SELECT subject AS id, substr(kind, 6) AS state, json_extract(data, '$.error') AS error, "
+     "project, max(seq) AS last_seq, at AS ended_at FROM events WHERE subject >= ?1 AND subject < "
+     "?1 || 'zzzzzzzzzzzz' AND kind IN ('task:complete', 'task:failed', 'task:cancelled') "
+     "GROUP BY subject LIMIT 2"},
 };
 
 }  // namespace
@@ -125,11 +133,7 @@ std::optional<Json> show_from_history(Context& context, const std::string& id) {
     if (!id.starts_with(each.prefix)) continue;
     const auto path = synced_history(context);
     if (!path) return std::nullopt;
-    const auto rows = ask_history(
-        context,
-        *path,
-        fmt::format("{} WHERE id >= ?1 AND id < ?1 || 'zzzzzzzzzzzz' LIMIT 2", each.sql),
-        {id});
+    const auto rows = ask_history(context, *path, each.sql, {id});
     // Of several that begin so none is meant more than another.
     if (!rows || rows->size() != 1) return std::nullopt;
     Json told = json_of({{"kind", each.kind}});

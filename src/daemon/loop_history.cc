@@ -68,10 +68,11 @@ void Loop::end_rebuild(const Result<history::History::Rebuilt>& rebuilt) {
 void Loop::tell_synced() {
   if (sync_waiters_.empty()) return;
   const history::History::Status status = history_.status();
-  const bool is_off = status.state == history::History::State::Off;
+  // Whoever waits is told that it cannot be had now; for how long, nobody knows.
+  const bool cannot = status.state == history::History::State::Off || !status.problem.empty();
   std::vector<SyncWaiter> rest;
   for (SyncWaiter& waiter : std::exchange(sync_waiters_, {})) {
-    if (is_off || status.passed >= waiter.least) {
+    if (cannot || status.passed >= waiter.least) {
       waiter.done();
     } else {
       rest.push_back(std::move(waiter));

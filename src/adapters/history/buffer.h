@@ -15,7 +15,7 @@
 #include <string_view>
 
 // Events on their way from the loop to the thread that writes them: encoded as the journal's values
-// are, one behind the other. The loop pays for the bytes and nothing else (270 ns an event where it
+// are, one behind the other. The loop pays for the bytes and nothing else (140 ns an event where it
 // was measured, docs/performance.md); it never waits.
 namespace reeve::history {
 

@@ -149,17 +149,21 @@ void gather_failures(Asker& asker, Stats& stats) {
       });
 }
 
+// No thing more than three times: else the slowest would have all the lines.
 void gather_waits(Asker& asker, Stats& stats) {
   asker.ask(
       fmt::format(
-          "SELECT * FROM (SELECT ended_ms - began_ms AS waited, coalesce(kind, 'lock') AS kind, "
+          "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY kind, name ORDER BY waited "
+          "DESC) "
+          "AS n FROM (SELECT ended_ms - began_ms AS waited, coalesce(kind, 'lock') AS kind, "
           "name, holder AS who, began_at AS since FROM lock_waits WHERE ended_ms >= ?1 AND {0} "
           "UNION ALL SELECT taken_ms - pushed_ms, 'queue', queue, id, pushed_at FROM queue_items "
           "WHERE taken_ms >= ?1 AND {0} "
           "UNION ALL SELECT blocked_ms, 'pipeline', pipelines.name || ', ' || p.phase, "
           "pipelines.id, "
           "entered_at FROM phases p JOIN pipelines ON pipelines.id = p.pipeline WHERE "
-          "p.entered_ms >= ?1 AND blocked_ms > 0 AND {0}) ORDER BY waited DESC LIMIT 10",
+          "p.entered_ms >= ?1 AND blocked_ms > 0 AND {0})) WHERE n <= 3 ORDER BY waited DESC LIMIT "
+          "10",
           ours),
       [&](const Json& row) {
         stats.waits.push_back({row["waited"].number(),

@@ -51,7 +51,7 @@ double round_up(double value) {
 }
 
 std::string amount(double value) {
-  if (value >= 10'000) return fmt::format("{:.0f}k", value / 1000);
+  if (value >= 1000) return fmt::format("{:g}k", value / 1000);
   if (value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.2g}", value);
 }
@@ -106,9 +106,11 @@ class Picture {
          "font-size=\"20\" fill=\"#2e3440\" font-weight=\"600\"");
     text(left - 50,
          56,
-         fmt::format("{} to {} (UTC)",
-                     format_moment(stats_.from).substr(0, 16),
-                     format_moment(stats_.until).substr(0, 16)),
+         fmt::format("{} {} to {} {}, UTC",
+                     format_moment(stats_.from).substr(0, 10),
+                     format_moment(stats_.from).substr(11, 5),
+                     format_moment(stats_.until).substr(0, 10),
+                     format_moment(stats_.until).substr(11, 5)),
          "fill=\"#6b7486\"");
   }
 
