@@ -65,4 +65,3 @@ void write_an_event(benchmark::State& bench) {
 BENCHMARK(write_an_event);
 
 }  // namespace
-

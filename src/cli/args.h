@@ -46,7 +46,7 @@ enum class Completes : std::uint8_t {
   Definition,  // a pipeline of the runbooks
   Monitor,
   Setting,  // a key of the settings
-  Task,  // of the board
+  Task,     // of the board
   Section,
   Runner,
 };

@@ -21,9 +21,9 @@ TEST(DaemonSettings, AreWhatTheFileSays) {
 }
 
 TEST(DaemonSettings, OfHistoryAndJournalAreWhatTheFileSays) {
-  const Settings settings = of(
-      "[history]\nenabled = false\ndays = 3\ncount = 500\nbytes = \"1MiB\"\n"
-      "[journal]\nkeep = \"7d\"\n");
+  const Settings settings =
+      of("[history]\nenabled = false\ndays = 3\ncount = 500\nbytes = \"1MiB\"\n"
+         "[journal]\nkeep = \"7d\"\n");
   EXPECT_FALSE(settings.history.enabled);
   EXPECT_EQ(settings.history.keep, std::chrono::days{3});
   EXPECT_EQ(settings.history.most_events, 500U);

@@ -51,7 +51,8 @@ class Door {
   void start() {
     ends.clear();
     recovery_ = engine::testing::open_memory_journal(disk);
-    Result<engine::Remembered> remembered = engine::remember(*recovery_, [](const Event&, Time, const State&) {});
+    Result<engine::Remembered> remembered =
+        engine::remember(*recovery_, [](const Event&, Time, const State&) {});
     ASSERT_TRUE(remembered);
     auto journal = recovery_->begin();
     ASSERT_TRUE(journal);

@@ -397,26 +397,11 @@ constexpr std::array<Command, 28> commands{{
 const Group everyday_group{.word = "", .summary = "Everyday", .commands = commands};
 
 std::span<const Group> all_groups() {
-  static const std::array<Group, 20> groups{everyday_group,
-                                            runbook_group,
-                                            pipeline_group,
-                                            worker_group,
-                                            cron_group,
-                                            decision_group,
-                                            agent_group,
-                                            monitor_group,
-                                            workspace_group,
-                                            lock_group,
-                                            sem_group,
-                                            queue_group,
-                                            task_group,
-                                            section_group,
-                                            runner_group,
-                                            locks_group,
-                                            project_group,
-                                            config_group,
-                                            daemon_group,
-                                            journal_group};
+  static const std::array<Group, 20> groups{
+      everyday_group, runbook_group, pipeline_group, worker_group,    cron_group,
+      decision_group, agent_group,   monitor_group,  workspace_group, lock_group,
+      sem_group,      queue_group,   task_group,     section_group,   runner_group,
+      locks_group,    project_group, config_group,   daemon_group,    journal_group};
   return groups;
 }
 
