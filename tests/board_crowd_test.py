@@ -3,8 +3,9 @@
 Each runner is a process that speaks the protocol: it asks for the next task, works for a moment, and says
 that it is done, under the token it was given. One that was killed is started again, sometimes under its
 own name and sometimes as somebody else; what it had is claimed by others when its time is over. Everything
-that must be true is then read from the events alone: every task was finished once, no task and no section
-had two runners at once, a lock was claimed only when it was over, and many sections were under way at once.
+that must be true is then read from the events alone, and once more from history: every task was finished
+once, no task and no section had two runners at once, a lock was claimed only when it was over, and many
+sections were under way at once.
 """
 
 import os
@@ -111,6 +112,20 @@ class Ledger:
         return [thing for thing in self.over if thing in self.section_holder]
 
 
+# Holds of one thing that began before the one before it had ended.
+OVERLAPS = """
+SELECT count(*) AS n FROM (
+  SELECT acquired_ms, lag(coalesce(released_ms, 1e15)) OVER (PARTITION BY {thing} ORDER BY rowid) AS before
+  FROM {table})
+WHERE before > acquired_ms"""
+
+MOST_SECTIONS = """
+SELECT max(n) AS n FROM (
+  SELECT (SELECT count(*) FROM section_locks_history AS other
+          WHERE other.acquired_ms <= one.acquired_ms AND coalesce(other.released_ms, 1e15) > one.acquired_ms) AS n
+  FROM section_locks_history AS one)"""
+
+
 class Crowd(Home):
     # In memory where that is possible: synced writes say nothing about who has a task.
     where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
@@ -135,6 +150,23 @@ class Crowd(Home):
                 ledger.wrong.append(message)
                 return
             ledger.heard(message["params"])
+
+    def look_at_history(self, ledger):
+        def number(query):
+            return self.data("sql", query)["rows"][0]["n"]
+
+        self.assertEqual(number("SELECT count(*) AS n FROM gaps"), 0)
+        self.assertEqual(number("SELECT count(*) AS n FROM tasks WHERE status = 'completed'"), TASKS)
+        for thing, table in (("task_id", "task_locks_history"), ("section_id", "section_locks_history")):
+            self.assertGreaterEqual(number(f"SELECT count(*) AS n FROM {table}"), SECTIONS)
+            self.assertEqual(number(OVERLAPS.format(thing=thing, table=table)), 0, table)
+        ends = "SELECT count(*) AS n FROM events WHERE kind = 'board:finished'"
+        self.assertEqual(number(ends), TASKS, "each once")
+        claims = "SELECT count(*) AS n FROM task_locks_history WHERE how = 'claimed'"
+        self.assertEqual(number(claims), ledger.claimed)
+        self.assertGreaterEqual(number(MOST_SECTIONS), 5)
+        self.assertEqual(number("SELECT count(*) AS n FROM task_locks"), 0)
+        self.assertEqual(number("SELECT count(*) AS n FROM section_locks"), 0)
 
     def test_every_task_is_done_once(self):
         began = time.monotonic()
@@ -180,6 +212,7 @@ class Crowd(Home):
         self.assertGreater(kills, 10)
         self.assertGreater(ledger.claimed, 0, "those that were killed had something")
         self.assertEqual(self.out("locks", "list", "-q"), "")
+        self.look_at_history(ledger)
         self.assertEqual(len(self.out("task", "list", "--status", "completed", "-q").split()), TASKS)
         print(
             f"{kills} killed, {ledger.claimed} tasks claimed from them, {ledger.most_sections} sections at once, "
