@@ -176,7 +176,7 @@ TEST_F(RunMethods, ABlockedGuardIsShownWithWhatItSaidLast) {
                   {R"("kind":"pipeline")",
                    R"("kind":"guard","name":"ready")",
                    R"("output":"first\nno such file")",
-                   R"("what":"guard ready is checked again (in 5m somebody is asked)",)"
+                   R"~("what":"guard ready is checked again (in 5m somebody is asked)",)~"
                    R"("at":"2019-12-20T00:00:10.000Z")"}));
 }
 
