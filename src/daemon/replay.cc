@@ -17,6 +17,7 @@ Result<history::Sequence> replay_from(journal::Files& files,
                                       const History::Sink& sink) {
   journal::Options options;
   options.base_limit = base;
+  options.claims = false;  // the daemon writes it meanwhile
   auto recovery = journal::open_file_journal(files, options);
   if (!recovery) return fail(recovery.error());
   const Result<engine::Remembered> remembered = engine::remember(**recovery, sink);

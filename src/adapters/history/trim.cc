@@ -42,11 +42,18 @@ Result<std::uint64_t> File::forget_events(const Settings& settings, std::int64_t
   const bool too_large =
       settings.most_bytes > 0 && static_cast<std::uint64_t>(*bytes) > settings.most_bytes;
   const bool too_many = settings.most_events > 0 && place_.events > settings.most_events;
-  const std::uint64_t beyond = too_many ? place_.events - settings.most_events : 0;
+  std::uint64_t beyond = too_many ? place_.events - settings.most_events : 0;
+  if (too_large) {
+    // As many as would be too much if all were alike, and one more: the next look sees the rest.
+    const auto all = static_cast<double>(*bytes);
+    const double share = (all - static_cast<double>(settings.most_bytes)) / all;
+    const auto events = static_cast<double>(place_.events) * share;
+    beyond = std::max(beyond, static_cast<std::uint64_t>(events) + 1);
+  }
   const std::string which =
       too_large || too_many
           ? fmt::format("SELECT seq, idx FROM events ORDER BY seq, idx LIMIT {}",
-                        too_large ? rows_at_once : std::min(rows_at_once, beyond))
+                        std::min(rows_at_once, beyond))
           : fmt::format(
                 "SELECT seq, idx FROM (SELECT seq, idx, at_ms FROM events ORDER BY seq, "
                 "idx LIMIT {}) WHERE at_ms < {}",
