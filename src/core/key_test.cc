@@ -327,6 +327,20 @@ TEST(Key, WhatCouldNotBeDeliveredMayBeAskedForAgain) {
             as<grant::Granted>(world.answers.at(0).reply).given.at(0).token);
 }
 
+// The answer to a connection that ended comes back when the request waits again under its key.
+TEST(Key, WhatCouldNotBeDeliveredTakesNoKeyFromTheRequestThatWaitsUnderIt) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.input(session::Ended{first_connection});
+  const Waiting again = as<Waiting>(world.ask(acquire("bo", 1min), second_connection, "k"));
+
+  world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+
+  EXPECT_EQ(as<Waiting>(world.ask(acquire("bo", 1min), second_connection, "k")), again);
+  EXPECT_EQ(world.state.grants.waiters.size(), 1u);
+}
+
 TEST(Key, OfALongReplyOnlyTheIdsAreKept) {
   World world;
   const std::string large(limits::kept_reply_bytes + 1, 'x');
