@@ -359,6 +359,20 @@ class Effects(Config):
         self.reeve("config", "set", "locking.task_timeout", "5m")
         self.assertAlmostEqual(self.expires("a")["task"], 300, delta=60)
 
+    def test_a_locking_key_that_was_taken_out_by_hand_is_the_default_again(self):
+        self.reeve("config", "set", "locking.task_timeout", "5m")
+        self.assertAlmostEqual(self.expires("a")["task"], 300, delta=60)
+        self.reeve("task", "update", "a", "--status", "completed", "--runner", "ana")
+        os.remove(os.path.join(self.work, ".reeve/config.toml"))
+        self.assertAlmostEqual(self.expires("b")["task"], 3600, delta=60)
+
+    def test_a_mistake_in_the_settings_keeps_nobody_from_saying_that_it_lives(self):
+        self.expires("a")
+        self.write(os.path.join(self.work, ".reeve/config.toml"), "[locking]\nfoo = 1\n")
+        for words in (("runner", "heartbeat", "ana"), ("task", "heartbeat", "a", "--runner", "ana")):
+            self.assertIn("there is no key locking.foo", self.reeve(*words).stderr)
+        self.reeve("task", "next", "--runner", "ana", "--start", code=1)
+
     def test_locking_section_timeout_is_how_long_a_section_is_kept(self):
         self.reeve("config", "set", "--user", "locking.section_timeout", "10m")
         self.reeve("config", "set", "locking.task_timeout", "5m")

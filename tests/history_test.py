@@ -114,6 +114,7 @@ class Asked(HistoryHome):
         self.assertEqual(told[0], ["kind", "data"])
         self.assertEqual(json.loads(told[1][1]), {"branch": 'main, "quoted"'})
         self.assertEqual(self.out("-q", "sql", "SELECT 1, NULL, 'x'"), "1\t\tx")
+        self.assertEqual(self.sql("SELECT 1 AS a, 2 AS a, 3 AS a"), [{"a": 1, "a:1": 2, "a:2": 3}])
         self.assertEqual(self.sql("SELECT 1.5 AS a, x'00ff' AS b, NULL AS c"),
                          [{"a": 1.5, "b": "00ff", "c": None}])
         self.assertEqual(self.out("sql", "-", text="SELECT 41 + 1 AS n").split(), ["n", "42"])
@@ -156,6 +157,13 @@ class Asked(HistoryHome):
         self.assertIn({"count": 1, "what": "queue mail", "cause": "no route"}, stats["failures"])
         deploy = next(lock for lock in stats["locks"] if lock["name"] == "deploy")
         self.assertEqual(deploy["hold"]["count"], 1)
+        self.reeve("task", "add", "Fix bug", "--section", "backend")
+        for status in ("in_progress", "failed"):
+            self.reeve("task", "update", "Fix bug", "--status", status, "--runner", "ana")
+        stats = self.data("stats", "--since", "1h")
+        held = {(lock["kind"], lock["name"]): lock["hold"]["count"] for lock in stats["locks"]}
+        self.assertEqual((held["task", "(all)"], held["section", "backend"]), (1, 1))
+        self.assertIn({"count": 1, "what": "task Fix bug", "cause": "failed"}, stats["failures"])
         plot = os.path.join(self.base, "plot.svg")
         text = self.out("stats", "--plot", plot)
         self.assertIn("failures by cause", text)

@@ -20,13 +20,16 @@ Json in_ms(const config::Settings& settings, std::string_view key) {
 }  // namespace
 
 std::expected<void, Failure> send_locking_settings(Context& context) {
+  const auto files = context.settings_files();
+  if (!files) return std::unexpected(files.error());
   const auto settings = context.settings();
   if (!settings) return std::unexpected(settings.error());
+  const bool has_own_file = !files->project.empty();
   Json params = Json::object();
   for (const auto& [key, field] : fields) {
     const bool is_set =
         (*settings)->user().find(key) != nullptr || (*settings)->project().find(key) != nullptr;
-    if (is_set) params.set(field, in_ms(**settings, key));
+    if (is_set || has_own_file) params.set(field, in_ms(**settings, key));
   }
   if (params.members().empty()) return {};
   const Answer answer = context.client().change("board.configure", params);

@@ -10,8 +10,9 @@
 // the daemon knows already nothing is written down there.
 namespace reeve::cli {
 
-// What a file sets, and nothing else: what nobody has set stays as it is. A failure names the
-// mistakes of the files.
+// What is in force by the files: where the project has a folder, and so a place for its file, also
+// the defaults, or a key that was taken out of it would stay. Elsewhere only what the user's file
+// sets. A failure names the mistakes of the files.
 std::expected<void, Failure> send_locking_settings(Context& context);
 
 // A key was taken out of a file: what is in force now, be it the default, if a daemon runs.

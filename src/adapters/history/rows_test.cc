@@ -141,6 +141,19 @@ TEST_F(HistoryRows, TheBoardHasTheColumnsOfItsSeed) {
   EXPECT_EQ(ask("SELECT status FROM tasks"), Lines{"completed"});
 }
 
+// Else a runner that gave up would seem to have waited until it had something else.
+TEST_F(HistoryRows, AWaitIsGrantedByATaskOfItsLineOnly) {
+  const SectionName backend{default_project, "backend"};
+  const board::RunnerName runner{default_project, "r1"};
+  happen(board::WasAdded{BoardTaskId{5}, "of it", backend},
+         board::WasAdded{BoardTaskId{6}, "of none", std::nullopt});
+  happen(board::IsWaiting{runner, backend});
+  happen(board::WasStarted{BoardTaskId{6}, runner, Token{1}, Time{3602s}});
+  EXPECT_EQ(ask("SELECT name, outcome FROM lock_waits"), Lines{"backend|-"});
+  happen(board::WasStarted{BoardTaskId{5}, runner, Token{2}, Time{3602s}});
+  EXPECT_EQ(ask("SELECT name, outcome FROM lock_waits"), Lines{"backend|granted"});
+}
+
 TEST_F(HistoryRows, ADecisionHasItsAnswer) {
   happen(decision::WasOpened{DecisionId{3}, decision::Cause::PhaseFailed, "what now?"});
   happen(decision::WasAnswered{DecisionId{3}, decision::Choice::Retry, "once more", "ana"});

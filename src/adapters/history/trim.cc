@@ -21,15 +21,16 @@ struct Ended {
   std::string_view key;
   std::string_view column;
 };
-constexpr std::array<Ended, 9> ended{{{"pipelines", "id", "ended_ms"},
-                                      {"queue_items", "id", "ended_ms"},
-                                      {"item_attempts", "claim", "ended_ms"},
-                                      {"lock_holds", "token", "released_ms"},
-                                      {"lock_waits", "(waiter, name)", "ended_ms"},
-                                      {"tasks", "id", "ended_ms"},
-                                      {"task_locks_history", "rowid", "released_ms"},
-                                      {"section_locks_history", "rowid", "released_ms"},
-                                      {"decisions", "id", "closed_ms"}}};
+constexpr std::array<Ended, 10> ended{{{"pipelines", "id", "ended_ms"},
+                                       {"queue_items", "id", "ended_ms"},
+                                       {"item_attempts", "claim", "ended_ms"},
+                                       {"lock_holds", "token", "released_ms"},
+                                       {"lock_waits", "(waiter, name)", "ended_ms"},
+                                       {"tasks", "id", "ended_ms"},
+                                       {"sections", "id", "removed_ms"},
+                                       {"task_locks_history", "rowid", "released_ms"},
+                                       {"section_locks_history", "rowid", "released_ms"},
+                                       {"decisions", "id", "closed_ms"}}};
 
 }  // namespace
 

@@ -114,6 +114,10 @@ std::expected<void, Failure> send_locking(Context& context) {
   return send_locking_settings(context);
 }
 
+void try_send_locking(Context& context) {
+  if (const auto sent = send_locking(context); !sent) context.output.note(sent.error().message);
+}
+
 std::optional<std::string> runner_of(const Parsed& parsed) {
   if (const auto runner = parsed.text("runner")) return std::string(*runner);
   return environment("REEVE_RUNNER");

@@ -68,7 +68,7 @@ int show(Context& context, const Parsed& parsed) {
 int heartbeat(Context& context, const Parsed& parsed) {
   const auto runner = parsed.words.empty() ? board::runner_of(parsed) : parsed.words[0];
   if (!runner) return context.misuse("whose heartbeat? say a runner's name, or set REEVE_RUNNER");
-  if (const auto sent = board::send_locking(context); !sent) return context.fail(sent.error());
+  board::try_send_locking(context);
   const Answer answer = context.client().change("runner.heartbeat", json_of({{"name", *runner}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);

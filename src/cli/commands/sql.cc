@@ -50,6 +50,7 @@ class Answered {
   void columns(std::span<const std::string> names) {
     names_.assign(names.begin(), names.end());
     are_numbers_.assign(names.size(), true);
+    if (shape_ == Shape::Json) make_unique();
     if (shape_ != Shape::Csv) return;
     std::string line;
     for (const std::string& name : names) line += (line.empty() ? "" : ",") + csv_of(name);
@@ -91,6 +92,17 @@ class Answered {
   }
 
  private:
+  // An object has one value a name: the second `a` is `a:1`.
+  void make_unique() {
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const std::string name = names_[i];
+      const auto before = names_.begin() + static_cast<std::ptrdiff_t>(i);
+      for (int n = 1; std::find(names_.begin(), before, names_[i]) != before; ++n) {
+        names_[i] = fmt::format("{}:{}", name, n);
+      }
+    }
+  }
+
   template <class Show>
   void tell(std::span<const SqlValue> values, std::string_view between, const Show& show) {
     std::string line;

@@ -95,7 +95,19 @@ void gather_locks(Asker& asker, Stats& stats) {
                           "lock_holds WHERE released_ms >= ?1 AND {}",
                           ours),
               [&](const std::string& name, const Times& times) { lines[key(name)].hold = times; });
-  asker.times(fmt::format("SELECT coalesce(kind, 'lock') || ' ' || name AS name, ended_ms - "
+  // Of tasks together: each is held once or twice.
+  asker.times(fmt::format("SELECT 'task (all)' AS name, released_ms - h.acquired_ms AS v FROM "
+                          "task_locks_history h JOIN tasks ON tasks.id = h.task_id WHERE "
+                          "released_ms >= ?1 AND {}",
+                          ours),
+              [&](const std::string& name, const Times& times) { lines[key(name)].hold = times; });
+  asker.times(fmt::format("SELECT 'section ' || sections.name AS name, released_ms - acquired_ms "
+                          "AS v FROM section_locks_history h JOIN sections ON sections.id = "
+                          "h.section_id WHERE released_ms >= ?1 AND {}",
+                          ours),
+              [&](const std::string& name, const Times& times) { lines[key(name)].hold = times; });
+  asker.times(fmt::format("SELECT CASE WHEN kind = 'task' OR name = '' THEN 'task (all)' ELSE "
+                          "coalesce(kind, 'lock') || ' ' || name END AS name, ended_ms - "
                           "began_ms AS v FROM lock_waits WHERE ended_ms >= ?1 AND {}",
                           ours),
               [&](const std::string& name, const Times& times) { lines[key(name)].wait = times; });
@@ -140,6 +152,13 @@ void gather_failures(Asker& asker, Stats& stats) {
           "coalesce(reason, '') WHEN 'ended' THEN 'its session or process ended' ELSE 'its holder "
           "fell silent' END FROM lock_holds WHERE released_ms >= ?1 AND how IN ('forced', "
           "'reclaimed', 'stale', 'ended') AND {0} "
+          "UNION ALL SELECT 'task ' || title, 'failed' FROM tasks WHERE ended_ms >= ?1 AND status "
+          "= "
+          "'failed' AND {0} "
+          "UNION ALL SELECT 'task ' || title, CASE how WHEN 'forced' THEN 'forced' ELSE 'its "
+          "runner "
+          "fell silent' END FROM task_locks_history h JOIN tasks ON tasks.id = h.task_id WHERE "
+          "released_ms >= ?1 AND how IN ('forced', 'claimed') AND {0} "
           "UNION ALL SELECT coalesce(kind, 'lock') || ' ' || name, 'wait ' || replace(outcome, "
           "'_', ' ') FROM lock_waits WHERE ended_ms >= ?1 AND outcome NOT IN ('granted', 'left', "
           "'cancelled') AND {0}) GROUP BY what, cause ORDER BY c DESC, what, cause LIMIT 20",
