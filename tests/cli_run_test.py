@@ -87,7 +87,7 @@ class LockRun(Home):
         self.assertEqual(terminal.end(), 8)
 
     def test_it_lives_by_heartbeats(self):
-        self.reeve("lock", "run", "a", "--timeout", "300ms", "--", "sleep", "1.2")
+        self.reeve("lock", "run", "a", "--timeout", "1s", "--", "sleep", "2.5")
 
     def test_a_lost_lock_ends_the_whole_tree_first(self):
         script = (

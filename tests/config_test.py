@@ -321,13 +321,13 @@ class Effects(Config):
     def test_history_count_is_how_many_events_are_kept(self):
         self.reeve("config", "set", "history.count", "500")
         self.reeve("queue", "push", "q", "-", "--lines", text="x\n" * 900)
-        self.until(lambda: self.counted() <= 500, "it stays as it is")
+        self.until(lambda: self.counted() <= 500, "it stays as it is", seconds=90)
 
     def test_history_bytes_is_how_large_it_may_grow(self):
         self.reeve("config", "set", "history.bytes", "1MiB")
         for number in range(150):
             self.reeve("emit", "big:one", f"n={number}", "text=" + "x" * 16000)
-        self.until(lambda: self.counted() < 100, "it stays as it is")
+        self.until(lambda: self.counted() < 100, "it stays as it is", seconds=90)
         told = self.data("sql", "SELECT data ->> '$.n' AS n FROM events ORDER BY seq DESC LIMIT 1")["rows"]
         self.assertEqual(told[0]["n"], "149", "the oldest go first")
 

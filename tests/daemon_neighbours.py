@@ -127,7 +127,8 @@ def what_all_together_have_not_read_is_bounded():
 
         eventually(lambda: not are_few())
         eventually(are_few, 20)
-        assert most < 900 << 20, most
+        # 543 MiB, under the address sanitizer 1,100; 1,969 MiB while each had a bound of its own only.
+        assert most < 1400 << 20, most
 
 
 @test

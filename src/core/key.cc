@@ -182,8 +182,10 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
     if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
     return *turn.state().keys.entries.find(name)->reply;
   }
-  waiting::move_to_session(turn, *entry->waiter, turn.session());
-  return reeve::Reply{Waiting{*entry->waiter}};
+  // By its name: a place that is taken over may be served at once, and then the entry is another.
+  const WaiterId waiter = *entry->waiter;
+  waiting::move_to_session(turn, waiter, turn.session());
+  return reeve::Reply{Waiting{waiter}};
 }
 
 void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::Reply& reply) {

@@ -308,9 +308,10 @@ TEST(Key, APlaceThatIsTakenOverIsServedAtOnce) {
   world.ask(lock::Release{main_lock, holder("ana"), {}});
   ASSERT_TRUE(world.answers.empty()) << "bo is away";
 
-  world.ask(acquire("bo", 1min), second_connection, "k");
+  const Waiting again = as<Waiting>(world.ask(acquire("bo", 1min), second_connection, "k"));
 
-  EXPECT_EQ(world.answers.size(), 1u);
+  ASSERT_EQ(world.answers.size(), 1u);
+  EXPECT_EQ(world.answers[0].waiter, again.waiter);
 }
 
 TEST(Key, WhatCouldNotBeDeliveredMayBeAskedForAgain) {
