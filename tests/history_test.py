@@ -132,6 +132,14 @@ class Asked(HistoryHome):
         self.reeve("lock", "acquire", "main", "--holder", "a")
         endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n"
         asking = self.start("sql", endless)
+
+        # Before that it is ended as any program is.
+        def hears_signals():
+            with open(f"/proc/{asking.pid}/status", encoding="utf-8") as file:
+                masks = [line.split()[1] for line in file if line.startswith(("SigBlk", "SigCgt"))]
+            return any(int(mask, 16) & 1 << (signal.SIGINT - 1) for mask in masks)
+
+        self.until(hears_signals)
         deadline = time.monotonic() + 20
         while asking.poll() is None and time.monotonic() < deadline:
             time.sleep(0.1)
