@@ -18,8 +18,8 @@ namespace reeve::cli::board {
 // setting that is wrong) ends the command. Every command that takes or extends locks calls this
 // first.
 std::expected<void, Failure> send_locking(Context& context);
-// The same for who only says that it lives: a mistake in a file costs nobody its locks. It is noted,
-// and what the daemon knows stays in force.
+// The same for who only says that it lives: a mistake in a file costs nobody its locks. It is
+// noted, and what the daemon knows stays in force.
 void try_send_locking(Context& context);
 
 // `--runner`, else $REEVE_RUNNER.
