@@ -134,7 +134,8 @@ class Texts(Project):
             reading = self.start("logs", id, "-f", "--guards", stdout=out)
 
         def heard():
-            with open(os.path.join(self.base, "heard"), encoding="utf-8") as file:
+            # What was written up to now may end within a character.
+            with open(os.path.join(self.base, "heard"), encoding="utf-8", errors="replace") as file:
                 return file.read()
 
         self.until(lambda: "long sentence" in heard())

@@ -47,6 +47,7 @@ TEST_F(BoardMethods, AddingTellsIdTitleSectionAndStatus) {
   EXPECT_TRUE(has(ask("task.add", R"({"title":"tidy","priority":-3})"),
                   {R"("section":null)", R"("priority":-3)"}));
   EXPECT_TRUE(has(ask("task.add", R"({"title":""})"), {"BAD_VALUE", R"("field":"title")"}));
+  EXPECT_TRUE(has(ask("task.add", R"({"title":"  "})"), {"is not all blanks"}));
   EXPECT_TRUE(has(ask("task.add", R"({"title":"x","priority":4000000000})"), {"priority"}));
 }
 

@@ -109,7 +109,9 @@ void tell_answer(Tell& tell, const board::Reply& reply) {
       },
       [&](const board::Alive& alive) {
         tell.result().field("name", tell.kept().name).field("tasks", alive.tasks);
-        tell.json.field("sections", alive.sections).field("lost", alive.lost);
+        tell.json.field("sections", alive.sections)
+            .field("lost", alive.lost)
+            .field("taken", alive.taken);
       },
       [&](const board::Found& found) { tell_task(tell, found.task); },
       [&](const board::Nothing& nothing) {

@@ -228,6 +228,10 @@ std::string bad_value(const Tell& tell, std::string_view thing, std::string_view
           "{}: a weight is between 1 and its capacity, {}", thing, found->config.capacity);
     }
   }
+  if (field == "title") {
+    return fmt::format("a title has 1 to {} bytes and is not all blanks",
+                       reeve::limits::title_bytes);
+  }
   return fmt::format("{}: {} cannot have this value", thing, field);
 }
 

@@ -185,6 +185,8 @@ void Root::handle(const session::Returned& returned) {
 
 // Only what a wait can end with gives anything.
 void Root::handle(const Undelivered& undelivered) {
+  const key::Name name{undelivered.project, undelivered.key};
+  if (!key::was_undelivered(turn_, name, undelivered.reply)) return;
   const ReplySum& reply = undelivered.reply.value;
   if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply)) {
     if (const auto* granted = std::get_if<grant::Granted>(of_grant)) {
@@ -201,10 +203,6 @@ void Root::handle(const Undelivered& undelivered) {
       board::take_back(turn_, *started);
     }
   }
-  // A key that waits is another request's by now: its first one was answered, and that is over.
-  const key::Name name{undelivered.project, undelivered.key};
-  const key::Entry* entry = turn_.state().keys.entries.find(name);
-  if (entry && !entry->waiter) key::forget(turn_, name);
 }
 
 // The outbox entry goes first: whatever the outcome causes, it is not asked for twice.

@@ -9,8 +9,6 @@
 namespace reeve::board {
 namespace {
 
-constexpr std::size_t title_bytes = 1000;
-
 bool may_add_section(const Turn& turn) {
   return turn.state().board.sections.size() < limits::names_a_project;
 }
@@ -53,7 +51,8 @@ reeve::Reply on(Turn& turn, const RemoveSection& command) {
 
 reeve::Reply on(Turn& turn, const Add& command) {
   const ProjectNo project = turn.project();
-  if (command.title.empty() || command.title.size() > title_bytes) {
+  const bool says_nothing = command.title.find_first_not_of(" \t\r\n") == std::string::npos;
+  if (says_nothing || command.title.size() > limits::title_bytes) {
     return refused(Why::BadValue, "title");
   }
   if (command.section && !is_good_name(command.section->name)) {
@@ -154,7 +153,10 @@ EventName name_of(const Event& event) {
       [&](const TaskRemoved& it) { return task(it.task, "removed"); },
       [&](const SectionRemoved& it) { return section(it.section, "section_removed"); },
       [&](const WasExtended& it) { return task(it.task, "extended"); },
-      [&](const SectionExtended& it) { return section(it.section, "section_extended"); });
+      [&](const SectionExtended& it) { return section(it.section, "section_extended"); },
+      [&](const StoppedWaiting& it) {
+        return EventName{"board", it.runner.name, "stopped_waiting"};
+      });
 }
 
 }  // namespace reeve::board

@@ -92,6 +92,7 @@ struct Section {
 struct Runner {
   Time last_seen;
   Time due;
+  std::uint64_t taken = 0;  // locks that others claimed or freed, which it was not told of yet
 
   bool operator==(const Runner&) const = default;
 };
@@ -508,11 +509,13 @@ struct Extended {
   bool operator==(const Extended&) const = default;
 };
 
-// What the heartbeat of a runner extended, and what it had lost.
+// What the heartbeat of a runner extended; what it still has that was over already; and how many of
+// its locks others claimed or freed since its last one.
 struct Alive {
   std::uint64_t tasks = 0;
   std::uint64_t sections = 0;
   std::uint64_t lost = 0;
+  std::uint64_t taken = 0;
 
   bool operator==(const Alive&) const = default;
 };
@@ -648,8 +651,20 @@ struct SectionReleased {
 struct IsWaiting {
   RunnerName runner;
   Line line;
+  WaiterId waiter = {};
 
   bool operator==(const IsWaiting&) const = default;
+};
+
+// Every wait that was told of ends with this. Without `left` it led to a task; Unfit: there is
+// nothing left to wait for.
+struct StoppedWaiting {
+  RunnerName runner;
+  Line line;
+  WaiterId waiter = {};
+  std::optional<Left> left = {};
+
+  bool operator==(const StoppedWaiting&) const = default;
 };
 
 struct WasForced {
@@ -701,7 +716,7 @@ struct SectionExtended {
 
 // board:added, :section_added, :started, :claimed, :finished, :released, :expired,
 // :section_expired, :section_locked, :section_released, :waiting, :forced, :noted, :removed,
-// :section_removed, :extended, :section_extended
+// :section_removed, :extended, :section_extended, :stopped_waiting
 using Event = std::variant<WasAdded,
                            SectionAdded,
                            WasStarted,
@@ -718,7 +733,8 @@ using Event = std::variant<WasAdded,
                            TaskRemoved,
                            SectionRemoved,
                            WasExtended,
-                           SectionExtended>;
+                           SectionExtended,
+                           StoppedWaiting>;
 
 // The first thing that time does on this project's board.
 struct Due {

@@ -13,6 +13,7 @@ void force_task(Turn& turn, BoardTaskId id, const ForceRelease& command) {
   const ProjectNo project = find(turn, id)->project;
   const RunnerName from = find(turn, id)->lock->runner;
   set_status(turn, id, Status::Pending);
+  lose(turn, from);
   turn.emit(project,
             WasForced{id, from, std::string(cut(command.by)), std::string(cut(command.reason))});
 }
@@ -28,6 +29,7 @@ reeve::Reply force_section(Turn& turn, const SectionName& name, const ForceRelea
     if (find(turn, (*at).task)->lock->runner == from) force_task(turn, (*at).task, command);
   }
   unlock(turn, name);
+  lose(turn, from);
   turn.emit(name.project,
             WasForced{name, from, std::string(cut(command.by)), std::string(cut(command.reason))});
   serve(turn, name, turn.now());
@@ -80,13 +82,15 @@ reeve::Reply on(Turn& turn, const Cleanup& command) {
     match(
         lock,
         [&](const BoardTaskId& id) {
-          const std::string by = find(turn, id)->lock->runner.name;
+          const RunnerName runner = find(turn, id)->lock->runner;
           set_status(turn, id, Status::Pending);
-          turn.emit(find(turn, id)->project, WasReleased{id, by});
+          lose(turn, runner);
+          turn.emit(find(turn, id)->project, WasReleased{id, runner.name});
         },
         [&](const SectionName& name) {
           const RunnerName runner = find(turn, name)->lock->runner;
           unlock(turn, name);
+          lose(turn, runner);
           turn.emit(name.project, SectionReleased{name, runner});
         });
   }

@@ -82,6 +82,8 @@ std::optional<SectionLocked> held_by_another(const Turn& turn,
 
 Started take(Turn& turn, BoardTaskId task, const RunnerName& runner, Time when);
 void see(Turn& turn, const RunnerName& runner);
+// Another has what was the runner's, or freed it: it is told with its next heartbeat.
+void lose(Turn& turn, const RunnerName& runner);
 
 // The lock of a task, of a section, is no more. Nobody is served yet.
 void unlock(Turn& turn, BoardTaskId task);

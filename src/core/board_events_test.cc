@@ -88,6 +88,41 @@ TEST(BoardEvents, StartingAgainTellsWhatItExtends) {
   EXPECT_EQ(world.names(), (Names{"board:section_extended", "board:extended"}));
 }
 
+std::vector<StoppedWaiting> ends_in(const BoardWorld& world) {
+  std::vector<StoppedWaiting> ends;
+  for (const EventBody& body : world.heard) {
+    if (const auto* end = find_in<StoppedWaiting>(body)) ends.push_back(*end);
+  }
+  return ends;
+}
+
+TEST(BoardEvents, EveryWaitEndsWithWhatBecameOfIt) {
+  BoardWorld world;
+  const BoardTaskId one = world.add("one", backend);
+  const BoardTaskId two = world.add("two", backend);
+  world.start(one, ana);
+  const WaiterId served = world.wait_to_start(two, bo);
+  const WaiterId late = world.wait_to_start(one, cy, 5min);
+  EXPECT_EQ(world.heard[world.heard.size() - 1], (EventBody{IsWaiting{cy, backend, late}}));
+  world.pass(5min);
+  EXPECT_EQ(ends_in(world), (std::vector{StoppedWaiting{cy, backend, late, Left::TimedOut}}));
+
+  world.forget();
+  const WaiterId beaten = world.wait_to_start(one, cy);
+  world.finish(one, ana);
+  EXPECT_EQ(ends_in(world), (std::vector{StoppedWaiting{cy, backend, beaten, Left::Unfit}}))
+      << "the section is still ana's";
+  world.forget();
+  world.say(LetGo{backend, ana});
+  EXPECT_EQ(ends_in(world), (std::vector{StoppedWaiting{bo, backend, served, std::nullopt}}));
+
+  world.forget();
+  const SessionId session{5};
+  const auto gone = as<Waiting>(world.say(Start{two, cy, Wait{}}, session)).waiter;
+  world.ask(CancelRequest{gone}, session);
+  EXPECT_EQ(ends_in(world), (std::vector{StoppedWaiting{cy, backend, gone, Left::Cancelled}}));
+}
+
 TEST(BoardEvents, AdditionAndEndTellWhatWasSaidWithThem) {
   BoardWorld world;
   world.add("other", backend);

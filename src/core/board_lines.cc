@@ -27,7 +27,8 @@ std::optional<WaiterId> head_of(const Turn& turn, const Line& line) {
   return (*first).waiter;
 }
 
-void remove(Turn& turn, WaiterId id) {
+// Out of every line, and told of: whatever follows from it comes after.
+void remove(Turn& turn, WaiterId id, std::optional<Left> left) {
   const Waiter waiter = *find_waiter(turn, id);
   Table& table = turn.change().board;
   table.lines.erase({waiter.line, id});
@@ -41,6 +42,19 @@ void remove(Turn& turn, WaiterId id) {
   table.waiters.erase(id);
   expect_no_more(turn, {waiter.runner.project, waiter.until, WaitEnd{id}});
   if (waiter.session) session::unbind(turn, waiter.session, session::WaiterPlace{id});
+  turn.emit(waiter.runner.project, StoppedWaiting{waiter.runner, waiter.line, id, left});
+}
+
+// How a wait ends to which this is said at last.
+std::optional<Left> left_with(const Verdict& verdict) {
+  using Answer = std::optional<Left>;
+  return match(
+      verdict,
+      [](const CanStart&) -> Answer { return std::nullopt; },
+      [](const TaskLocked&) -> Answer { return Left::TimedOut; },
+      [](const SectionLocked&) -> Answer { return Left::TimedOut; },
+      [](const TaskFinished&) -> Answer { return Left::Unfit; },
+      [](const Nothing& nothing) -> Answer { return nothing.open ? Left::TimedOut : Left::Unfit; });
 }
 
 // Any task of any section, whichever is free first.
@@ -80,7 +94,7 @@ bool try_to_serve(Turn& turn, WaiterId id, Time when) {
     table.waiters.edit(id)->line = *line;
     return true;
   }
-  remove(turn, id);
+  remove(turn, id, left_with(verdict));
   turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict, when));
   return true;
 }
@@ -107,7 +121,7 @@ void end_wait(Turn& turn, WaiterId id) {
   const Time last = waiter.until - Duration{1};
   const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, last);
   const bool is_here = session::is_here(turn, waiter.session);
-  remove(turn, id);
+  remove(turn, id, is_here ? left_with(verdict) : Left::TimedOut);
   turn.answer(id,
               is_here ? act(turn, waiter.runner, waiter.wanted, verdict, last)
                       : reeve::Reply{WaitEnded{Left::TimedOut}});
@@ -228,7 +242,7 @@ reeve::Reply wait_in_line(Turn& turn,
       });
   expect(turn, {runner.project, waiter.until, WaitEnd{id}});
   if (waiter.session) session::bind(turn, waiter.session, session::WaiterPlace{id});
-  turn.emit(runner.project, IsWaiting{runner, *line});
+  turn.emit(runner.project, IsWaiting{runner, *line, id});
   return {Waiting{id}};
 }
 
@@ -296,7 +310,7 @@ void tell_waiters(Turn& turn, BoardTaskId id) {
     const WaiterId waiter = (*first).waiter;
     if (!turn.may_touch()) return expect(turn, {project, turn.now(), TellWaiters{id}});
     turn.touch();
-    remove(turn, waiter);
+    remove(turn, waiter, Left::Unfit);
     turn.answer(waiter,
                 task ? reeve::Reply{TaskFinished{id, find(turn, id)->status}}
                      : refused(Why::NotFound, to_text(id)));
@@ -324,7 +338,7 @@ void leave(Turn& turn, WaiterId id, Left left) {
   if (!waiter) return;
   const Line line = waiter->line;
   const ProjectNo project = waiter->runner.project;
-  remove(turn, id);
+  remove(turn, id, left);
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line, turn.now());
   serve_in_order(turn, project, turn.now());

@@ -43,7 +43,10 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
     sign_of_life(turn, name);
     return false;
   }
-  if (section.lock) unlock(turn, name);
+  if (section.lock) {
+    if (section.lock->runner != runner) lose(turn, section.lock->runner);
+    unlock(turn, name);
+  }
   const Tenure tenure = tenure_for(turn, runner, locking_of(turn, name.project).section_timeout);
   edit(turn, name).lock = tenure;
   turn.change().board.held.insert({runner, name});
@@ -159,6 +162,7 @@ Started take(Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   started.expires_at = limit(turn, tenure);
   if (before) {
     started.claimed_from = before->runner;
+    if (before->runner != runner) lose(turn, before->runner);
     turn.emit(
         project,
         WasClaimed{
@@ -179,6 +183,10 @@ void see(Turn& turn, const RunnerName& name) {
   const Time due = runner.due;
   ++edit(turn, name.project).runners;
   expect(turn, {name.project, due, RunnerSilence{name}});
+}
+
+void lose(Turn& turn, const RunnerName& name) {
+  if (Runner* runner = turn.change().board.runners.edit(name)) ++runner->taken;
 }
 
 void unlock(Turn& turn, BoardTaskId id) {

@@ -72,7 +72,8 @@ TEST(Board, ASectionStaysWithItsRunnerUntilNoOpenTaskIsLeft) {
 
   EXPECT_FALSE(world.section(backend).lock);
   EXPECT_EQ(as<TaskFinished>(world.told(waiter)), (TaskFinished{two, Status::Completed}));
-  EXPECT_EQ(world.names(), (Names{"board:finished", "board:section_released"}));
+  EXPECT_EQ(world.names(),
+            (Names{"board:finished", "board:stopped_waiting", "board:section_released"}));
 }
 
 // The second: an expired lock.
@@ -141,6 +142,22 @@ TEST(Board, ARunnersHeartbeatExtendsAllItHolds) {
   EXPECT_TRUE(is<TaskLocked>(world.start(one, bo)));
   EXPECT_TRUE(is<TaskLocked>(world.start(two, bo)));
   EXPECT_TRUE(is<Started>(world.start(three, bo)));
+}
+
+TEST(Board, ARunnersHeartbeatTellsOnceWhatOthersHaveTakenFromIt) {
+  BoardWorld world;
+  const BoardTaskId one = world.add("one", backend);
+  const BoardTaskId two = world.add("two");
+  const BoardTaskId three = world.add("three");
+  for (const BoardTaskId task : {one, two, three}) world.start(task, ana);
+  world.say(ForceRelease{TaskRef{three}, "dia", "she is ill"});
+  world.pass(121min);
+  world.start(one, bo);
+  world.start(two, bo);
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{ana})), (Alive{0, 0, 0, 4}))
+      << "three tasks and the section";
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{ana})), (Alive{0, 0, 0, 0}));
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{bo})), (Alive{2, 1, 0, 0}));
 }
 
 TEST(Board, ATaskThatIsHeldHoldsItsSection) {
@@ -377,6 +394,7 @@ TEST(Board, WhatMakesNoSenseIsRefused) {
   };
   const SectionName bad{default_project, "-x"};
   EXPECT_EQ(why(Add{"", {}, 0, ""}), (Refused{Why::BadValue, "title"}));
+  EXPECT_EQ(why(Add{" \t ", {}, 0, ""}), (Refused{Why::BadValue, "title"}));
   EXPECT_EQ(why(Add{std::string(1001, 'x'), {}, 0, ""}), (Refused{Why::BadValue, "title"}));
   EXPECT_EQ(why(Add{"x", bad, 0, ""}), (Refused{Why::BadName, "-x"}));
   EXPECT_EQ(why(AddSection{bad}), (Refused{Why::BadName, "-x"}));

@@ -1,6 +1,8 @@
 #include "base/match.h"
 #include "core/board_detail.h"
 
+#include <utility>
+
 // Starting, finishing and keeping: what runners say.
 namespace reeve::board {
 
@@ -132,6 +134,7 @@ reeve::Reply on(Turn& turn, const RunnerHeartbeat& command) {
   settle(turn, command.runner.project);
   see(turn, command.runner);
   Alive alive;
+  alive.taken = std::exchange(turn.change().board.runners.edit(command.runner)->taken, 0);
   const PersistentSet<HeldKey> held = turn.state().board.held;  // a copy, to walk along
   // Sections first, while the tasks in them still say what is good.
   for (const bool sections : {true, false}) {

@@ -36,6 +36,7 @@ struct Entry {
   std::uint64_t order = 0;         // its place by age
   std::optional<WaiterId> waiter;  // still waiting
   Boxed<reeve::Reply> reply;
+  bool repeated = false;  // the reply was given again
 
   bool operator==(const Entry&) const;
 };
@@ -80,6 +81,11 @@ void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::R
 // As if it had never been used.
 void forget(Turn& turn, const Name& name);
 void forget_waiter(Turn& turn, WaiterId waiter);
+
+// An answer of this key reached nobody. Whether what it gave is to be taken back: not if the
+// request was repeated meanwhile, for then another connection has it. The key may be used again,
+// unless it is another request's by now.
+bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply);
 
 // The waiter has its answer: the key, if it came with one, keeps it.
 void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply);

@@ -342,6 +342,36 @@ TEST(Key, WhatCouldNotBeDeliveredTakesNoKeyFromTheRequestThatWaitsUnderIt) {
   EXPECT_EQ(world.state.grants.waiters.size(), 1u);
 }
 
+// As above, but the request that waited again has its own answer by then.
+TEST(Key, WhatCouldNotBeDeliveredTakesNoKeyFromARequestThatWasAnsweredUnderItSince) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.input(session::Ended{first_connection});
+  world.ask(acquire("bo", 1min), second_connection, "k");
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  const auto granted = as<grant::Granted>(world.answers.at(1).reply);
+
+  world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+
+  EXPECT_EQ(as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k")), granted);
+}
+
+// The retry came before the answer was found to have reached nobody, and it has what that gave.
+TEST(Key, WhatARetryWasGivenIsNotTakenBackFromIt) {
+  World world;
+  world.ask(acquire("ana"));
+  world.ask(acquire("bo", 1min), first_connection, "k");
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  const auto granted = as<grant::Granted>(world.answers.at(0).reply);
+  EXPECT_EQ(as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k")), granted);
+
+  world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+
+  EXPECT_TRUE(std::holds_alternative<lock::Held>(world.state.locks.locks.find(main_lock)->state));
+  EXPECT_EQ(as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k")), granted);
+}
+
 TEST(Key, OfALongReplyOnlyTheIdsAreKept) {
   World world;
   const std::string large(limits::kept_reply_bytes + 1, 'x');

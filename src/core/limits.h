@@ -12,6 +12,7 @@ namespace reeve::limits {
 using namespace std::chrono_literals;
 
 inline constexpr std::size_t name_bytes = 200;
+inline constexpr std::size_t title_bytes = 1000;  // of a task on the board
 inline constexpr std::size_t item_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t batch_items = 1000;
 inline constexpr std::size_t batch_bytes = std::size_t{4} << 20;

@@ -51,6 +51,8 @@ class Rows {
                   const std::string& holder,
                   std::uint32_t weight,
                   Token token);
+  // Without `left` it had what it waited for.
+  void end_wait(WaiterId waiter, std::optional<Left> left);
 
   void add(const queue::Event& event);
   void end_attempt(Token claim, const char* outcome, std::optional<std::string_view> error);

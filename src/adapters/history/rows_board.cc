@@ -56,25 +56,6 @@ void Rows::release_section(const SectionName& section, const char* how) {
 }
 
 void Rows::add(const board::Event& event) {
-  // There is no event for a wait that ends without a task: its row ends when its runner waits
-  // again.
-  const auto left_wait = [&](const board::RunnerName& runner) {
-    run("UPDATE lock_waits SET outcome = 'left', ended_ms = ? WHERE holder = ? AND project = ? AND "
-        "kind IN ('section', 'task') AND ended_ms IS NULL",
-        at_,
-        runner.name,
-        project_);
-  };
-  // The line that led to a task is its own, its section's, or that of any task, which has no name.
-  const auto had_wait = [&](const board::RunnerName& runner, const std::string& task) {
-    run("UPDATE lock_waits SET outcome = 'granted', ended_ms = ?1 WHERE holder = ?2 AND "
-        "project = ?3 AND kind IN ('section', 'task') AND ended_ms IS NULL AND "
-        "name IN ('', ?4, (SELECT section FROM tasks WHERE id = ?4))",
-        at_,
-        runner.name,
-        project_,
-        task);
-  };
   const auto start = [&](BoardTaskId task, const board::RunnerName& runner, Time expires) {
     const std::string id = to_text(task);
     const std::int64_t until = wall(expires);
@@ -95,7 +76,6 @@ void Rows::add(const board::Event& event) {
         runner.name,
         at_,
         id);
-    had_wait(runner, id);
   };
   const auto back = [&](BoardTaskId task, const char* how) {
     release_task(task, how);
@@ -155,12 +135,10 @@ void Rows::add(const board::Event& event) {
       },
       [&](const board::SectionReleased& it) { release_section(it.section, "released"); },
       [&](const board::IsWaiting& it) {
-        left_wait(it.runner);
         const bool is_section = std::holds_alternative<SectionName>(it.line);
-        // The wait has no number that anybody was told; the event has.
         run("INSERT OR IGNORE INTO lock_waits (waiter, kind, project, name, holder, began_ms) "
-            "VALUES (-?, ?, ?, ?, ?, ?)",
-            sequence_,
+            "VALUES (?, ?, ?, ?, ?, ?)",
+            it.waiter.value,
             is_section ? "section" : "task",
             project_,
             is_section ? std::get<SectionName>(it.line).name
@@ -206,7 +184,8 @@ void Rows::add(const board::Event& event) {
             "WHERE section_id = ? AND released_ms IS NULL",
             until,
             id);
-      });
+      },
+      [&](const board::StoppedWaiting& it) { end_wait(it.waiter, it.left); });
 }
 
 }  // namespace reeve::history

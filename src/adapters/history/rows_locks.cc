@@ -38,11 +38,20 @@ void Rows::begin_hold(const char* kind,
       weight,
       at_);
   run("UPDATE lock_waits SET outcome = 'granted', kind = ?, ended_ms = ? "
-      "WHERE holder = ? AND name = ? AND ended_ms IS NULL",
+      "WHERE holder = ? AND name = ? AND project = ? AND ended_ms IS NULL "
+      "AND coalesce(kind, '') NOT IN ('section', 'task')",
       kind,
       at_,
       holder,
-      name);
+      name,
+      project_);
+}
+
+void Rows::end_wait(WaiterId waiter, std::optional<Left> left) {
+  run("UPDATE lock_waits SET outcome = ?, ended_ms = ? WHERE waiter = ? AND ended_ms IS NULL",
+      left ? outcome_of(*left) : "granted",
+      at_,
+      waiter.value);
 }
 
 void Rows::add(const lock::Event& event) {
@@ -144,12 +153,7 @@ void Rows::add(const grant::Event& event) {
               at_);
         }
       },
-      [&](const grant::StoppedWaiting& it) {
-        run("UPDATE lock_waits SET outcome = ?, ended_ms = ? WHERE waiter = ? AND ended_ms IS NULL",
-            outcome_of(it.left),
-            at_,
-            it.waiter.value);
-      });
+      [&](const grant::StoppedWaiting& it) { end_wait(it.waiter, it.left); });
 }
 
 }  // namespace reeve::history

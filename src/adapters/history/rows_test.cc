@@ -141,17 +141,24 @@ TEST_F(HistoryRows, TheBoardHasTheColumnsOfItsSeed) {
   EXPECT_EQ(ask("SELECT status FROM tasks"), Lines{"completed"});
 }
 
-// Else a runner that gave up would seem to have waited until it had something else.
-TEST_F(HistoryRows, AWaitIsGrantedByATaskOfItsLineOnly) {
+TEST_F(HistoryRows, AWaitOnTheBoardEndsWhenItIsSaidToAndAsItIsSaidTo) {
   const SectionName backend{default_project, "backend"};
-  const board::RunnerName runner{default_project, "r1"};
-  happen(board::WasAdded{BoardTaskId{5}, "of it", backend},
-         board::WasAdded{BoardTaskId{6}, "of none", std::nullopt});
-  happen(board::IsWaiting{runner, backend});
-  happen(board::WasStarted{BoardTaskId{6}, runner, Token{1}, Time{3602s}});
-  EXPECT_EQ(ask("SELECT name, outcome FROM lock_waits"), Lines{"backend|-"});
-  happen(board::WasStarted{BoardTaskId{5}, runner, Token{2}, Time{3602s}});
-  EXPECT_EQ(ask("SELECT name, outcome FROM lock_waits"), Lines{"backend|granted"});
+  const board::RunnerName ana{default_project, "ana"};
+  const board::RunnerName bo{default_project, "bo"};
+  happen(board::IsWaiting{ana, backend, WaiterId{1}}, board::IsWaiting{bo, backend, WaiterId{2}});
+  happen(board::WasStarted{BoardTaskId{6}, ana, Token{1}, Time{3602s}},
+         board::IsWaiting{ana, BoardTaskId{7}, WaiterId{3}});
+  happen(lock::WasAcquired{{default_project, "backend"}, {"ana"}, Token{2}});
+  EXPECT_EQ(ask("SELECT count(*) FROM lock_waits WHERE ended_ms IS NULL"), Lines{"3"})
+      << "neither a task of another line nor a lock of that name is what they wait for";
+  happen(board::StoppedWaiting{bo, backend, WaiterId{2}, Left::TimedOut},
+         board::StoppedWaiting{ana, backend, WaiterId{1}, std::nullopt});
+  happen(board::StoppedWaiting{ana, BoardTaskId{7}, WaiterId{3}, Left::Unfit});
+  EXPECT_EQ(ask("SELECT waiter, kind, name, holder, outcome, ended_ms - began_ms FROM lock_waits "
+                "ORDER BY waiter"),
+            (Lines{"1|section|backend|ana|granted|3000",
+                   "2|section|backend|bo|timed_out|3000",
+                   "3|task|" + to_text(BoardTaskId{7}) + "|ana|refused|3000"}));
 }
 
 TEST_F(HistoryRows, ADecisionHasItsAnswer) {

@@ -81,6 +81,10 @@ int heartbeat(Context& context, const Parsed& parsed) {
       context.output.note(
           fmt::format("{} of its locks were over already", (*answer)["lost"].text()));
     }
+    if ((*answer)["taken"].number() > 0) {
+      context.output.note(fmt::format("{} of its locks others have claimed or freed meanwhile",
+                                      (*answer)["taken"].text()));
+    }
   }
   return context.output.done();
 }
