@@ -2,7 +2,6 @@
 the task locking system that it comes from, played by processes and compared line by line; what was wrong
 with that one's SQL; and the runner of docs/board.md, exactly as it stands there."""
 
-import datetime
 import json
 import os
 import re
@@ -14,13 +13,9 @@ import time
 import unittest
 
 from daemon_client import Client
-from reeve_testing import REEVE, Home, Terminal
+from reeve_testing import REEVE, Home, Terminal, seconds_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
-
-
-def seconds_of(moment):
-    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 
 class Board(Home):

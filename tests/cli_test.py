@@ -218,9 +218,8 @@ class Locks(Home):
         self.assertEqual(self.data("lock", "acquire", "main", "--holder", "bo")["outcome"], "acquired")
 
     def test_is_stale_answers_by_its_exit_code(self):
-        self.reeve("lock", "acquire", "main")
-        self.reeve("lock", "is-stale", "main", code=6)
-        self.reeve("lock", "release", "main")
+        self.reeve("lock", "acquire", "fresh")
+        self.reeve("lock", "is-stale", "fresh", code=6)
         self.reeve("lock", "acquire", "main", "--timeout", "200ms")
         time.sleep(0.3)
         self.assertEqual(self.out("lock", "is-stale", "main"), "main is stale")

@@ -350,7 +350,7 @@ class Agents(Project):
 
     def blocked_by_agent(self, id):
         return self.until(lambda: self.data("show", id).get("blocked_on", {}).get("kind") == "decision",
-                          f"nobody was asked: {self.out('why', id)}", seconds=40)
+                          f"nobody was asked: {self.out('why', id)}")
 
     @uses("agent.progress_timeout", "agent.checkpoint", "agent.checkpoint.every", "agent.checkpoint.run")
     def test_one_that_is_alive_and_gets_nowhere(self):

@@ -1,5 +1,6 @@
 """What the tests of the program share: a fresh home, and the program in it."""
 
+import datetime
 import json
 import os
 import pty
@@ -116,7 +117,7 @@ class Home(unittest.TestCase):
         self.started.append(process)
         return process
 
-    def until(self, true, complaint="it did not happen", seconds=20):
+    def until(self, true, complaint="it did not happen", seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             value = true()
@@ -127,6 +128,10 @@ class Home(unittest.TestCase):
 
     def waiting_for(self, name):
         return self.data("lock", "show", name)["waiting"]
+
+
+def seconds_of(moment):
+    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 
 def is_alive(pid):
@@ -172,14 +177,14 @@ class Terminal:
     def type(self, keys):
         os.write(self.fd, keys.encode())
 
-    def until(self, true, seconds=20):
+    def until(self, true, seconds=60):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if true(self.read()):
                 return True
         return False
 
-    def end(self, seconds=20):
+    def end(self, seconds=60):
         """Its exit code, as a shell says it."""
         limit = time.monotonic() + seconds
         while time.monotonic() < limit:

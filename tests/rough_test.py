@@ -275,7 +275,7 @@ class Rough(Home):
         next = self.go("go", "y")
         self.blocked(next, "lock")
         cancel = self.start("cancel", id)
-        self.until(lambda: "work y" in self.effects(), seconds=40)
+        self.until(lambda: "work y" in self.effects())
         self.assertFalse(is_alive(self.pid_in("pid")))
         self.assertFalse(is_alive(self.pid_in("deep")))
         self.assertEqual(cancel.wait(20), 0)

@@ -358,7 +358,7 @@ TEST_F(BoardMethods, WhyTellsWhoHasItAndWhoWaits) {
                   {R"("board":{"open":2,"in_progress":1,"finished":0,"sections_held":1,)"
                    R"("runners":2,"expired":0,"waiting":1})"}));
   EXPECT_TRUE(has(ask("events.list", R"({"match":"board:waiting"})"),
-                  {R"("data":{"runner":"bo","line":"backend"})"}));
+                  {R"("data":{"runner":"bo","line":"backend","waiter":)"}));
   EXPECT_TRUE(has(ask("names.list", R"({"kind":"runner"})"), {R"("ana")", R"("bo")"}));
   EXPECT_TRUE(has(ask("names.list", R"({"kind":"task","prefix":"task-"})"), {one, two}));
 }

@@ -94,16 +94,6 @@ void move_lease(Turn& turn, const Name& name) {
   grant::retry(turn, changed.holder);
 }
 
-// Whether somebody has something by this reply.
-bool gives(const reeve::Reply& reply) {
-  const auto* of_grant = std::get_if<grant::Reply>(&reply.value);
-  const auto* of_queue = std::get_if<queue::Reply>(&reply.value);
-  const auto* of_board = std::get_if<board::Reply>(&reply.value);
-  return (of_grant && std::holds_alternative<grant::Granted>(*of_grant)) ||
-         (of_queue && std::holds_alternative<queue::Taken>(*of_queue)) ||
-         (of_board && std::holds_alternative<board::Started>(*of_board));
-}
-
 void drop(Turn& turn, const Name& name) {
   const Entry* entry = turn.state().keys.entries.find(name);
   CHECK(entry);
@@ -138,7 +128,7 @@ void arm_oldest(Turn& turn, ProjectNo project) {
 
 bool Entry::operator==(const Entry& other) const {
   return digest == other.digest && since == other.since && order == other.order &&
-         waiter == other.waiter && reply == other.reply && repeated == other.repeated;
+         waiter == other.waiter && reply == other.reply && unheard == other.unheard;
 }
 
 bool Table::operator==(const Table& other) const {
@@ -190,8 +180,9 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
   if (!entry->waiter) {
     if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
-    const Entry& now = *turn.state().keys.entries.find(name);
-    if (!now.repeated && gives(*now.reply)) turn.change().keys.entries.edit(name)->repeated = true;
+    if (turn.state().keys.entries.find(name)->unheard) {
+      turn.change().keys.entries.edit(name)->unheard = false;
+    }
     return *turn.state().keys.entries.find(name)->reply;
   }
   // By its name: a place that is taken over may be served at once, and then the entry is another.
@@ -234,7 +225,7 @@ void forget_waiter(Turn& turn, WaiterId waiter) {
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply) {
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || entry->waiter || *entry->reply != kept(reply)) return true;
-  if (entry->repeated) return false;
+  if (!entry->unheard) return false;
   forget(turn, name);
   return true;
 }
@@ -249,6 +240,7 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   CHECK(entry);
   entry->waiter.reset();
   entry->reply = Boxed<reeve::Reply>(kept(reply));
+  entry->unheard = true;
 }
 
 void due(Turn& turn, const Due& due) {

@@ -36,7 +36,8 @@ struct Entry {
   std::uint64_t order = 0;         // its place by age
   std::optional<WaiterId> waiter;  // still waiting
   Boxed<reeve::Reply> reply;
-  bool repeated = false;  // the reply was given again
+  // It waited for its answer, and has not asked again since: that may have reached nobody.
+  bool unheard = false;
 
   bool operator==(const Entry&) const;
 };

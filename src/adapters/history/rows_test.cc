@@ -143,17 +143,18 @@ TEST_F(HistoryRows, TheBoardHasTheColumnsOfItsSeed) {
 
 TEST_F(HistoryRows, AWaitOnTheBoardEndsWhenItIsSaidToAndAsItIsSaidTo) {
   const SectionName backend{default_project, "backend"};
-  const board::RunnerName ana{default_project, "ana"};
-  const board::RunnerName bo{default_project, "bo"};
-  happen(board::IsWaiting{ana, backend, WaiterId{1}}, board::IsWaiting{bo, backend, WaiterId{2}});
-  happen(board::WasStarted{BoardTaskId{6}, ana, Token{1}, Time{3602s}},
-         board::IsWaiting{ana, BoardTaskId{7}, WaiterId{3}});
-  happen(lock::WasAcquired{{default_project, "backend"}, {"ana"}, Token{2}});
+  const board::RunnerName runner{default_project, "ana"};
+  const board::RunnerName other{default_project, "bo"};
+  happen(board::IsWaiting{runner, backend, WaiterId{1}},
+         board::IsWaiting{other, backend, WaiterId{2}});
+  happen(board::WasStarted{BoardTaskId{6}, runner, Token{1}, Time{3602s}},
+         board::IsWaiting{runner, BoardTaskId{7}, WaiterId{3}});
+  happen(lock::WasAcquired{{default_project, "backend"}, ana, Token{2}});
   EXPECT_EQ(ask("SELECT count(*) FROM lock_waits WHERE ended_ms IS NULL"), Lines{"3"})
       << "neither a task of another line nor a lock of that name is what they wait for";
-  happen(board::StoppedWaiting{bo, backend, WaiterId{2}, Left::TimedOut},
-         board::StoppedWaiting{ana, backend, WaiterId{1}, std::nullopt});
-  happen(board::StoppedWaiting{ana, BoardTaskId{7}, WaiterId{3}, Left::Unfit});
+  happen(board::StoppedWaiting{other, backend, WaiterId{2}, Left::TimedOut},
+         board::StoppedWaiting{runner, backend, WaiterId{1}, std::nullopt});
+  happen(board::StoppedWaiting{runner, BoardTaskId{7}, WaiterId{3}, Left::Unfit});
   EXPECT_EQ(ask("SELECT waiter, kind, name, holder, outcome, ended_ms - began_ms FROM lock_waits "
                 "ORDER BY waiter"),
             (Lines{"1|section|backend|ana|granted|3000",
