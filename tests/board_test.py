@@ -34,6 +34,9 @@ class Board(Home):
         return client
 
     def configure(self, **timeouts):
+        """In the user's settings, which the commands go by, and at once."""
+        for name, milliseconds in timeouts.items():
+            self.reeve("config", "set", "--user", "locking." + name.removesuffix("_ms"), f"{milliseconds}ms")
         self.reeve("section", "list")
         return self.client().get("board.configure", **timeouts)
 
