@@ -1,6 +1,7 @@
 """history.db: whole and exact after any crash, open to anybody who reads, made anew from the journal."""
 
 import csv
+import datetime
 import io
 import json
 import os
@@ -27,8 +28,34 @@ TABLES = (
     "tasks",
     "task_locks",
     "section_locks",
+    "task_locks_history",
+    "section_locks_history",
     "decisions",
 )
+
+
+FORGOTTEN = """
+    [command.go]
+    args = "<code>"
+    run  = { pipeline = "go" }
+    [pipeline.go]
+    inputs  = ["code"]
+    on_fail = "fail"
+    [[pipeline.go.phase]]
+    name = "do"
+    run  = "exit {code}"
+
+    [lock.line]
+    [pipeline.idle]
+    [[pipeline.idle.phase]]
+    name = "never"
+    lock = "line"
+    run  = "true"
+"""
+
+
+def seconds_of(moment):
+    return datetime.datetime.fromisoformat(moment.replace("Z", "+00:00")).timestamp()
 
 
 class HistoryHome(Home):
@@ -43,6 +70,16 @@ class HistoryHome(Home):
 
     def sql(self, query, **options):
         return self.data("sql", query, **options)["rows"]
+
+    def everything(self):
+        self.sql("SELECT 1")
+        tables = {table: sorted(map(repr, self.rows(f"SELECT * FROM {table}"))) for table in TABLES}
+        return self.rows(EVENTS), tables
+
+    def write_runbook(self, text):
+        os.makedirs(os.path.join(self.work, ".reeve/runbooks"))
+        with open(os.path.join(self.work, ".reeve/runbooks/go.toml"), "w", encoding="utf-8") as file:
+            file.write(text)
 
     def some_work(self):
         self.reeve("lock", "acquire", "deploy", "--holder", "ana")
@@ -192,6 +229,43 @@ class Asked(HistoryHome):
         self.assertEqual(self.data("why", self.item)["waiting_on"], [])
         self.assertEqual(self.error("show", "item-zzzzzz", code=3)["code"], "NOT_FOUND")
 
+    def test_a_run_that_was_forgotten_is_as_it_ended(self):
+        self.write_runbook(FORGOTTEN)
+        good = self.data("run", "go", "0", "--wait")["id"]
+        bad = self.data("run", "go", "1")["pipeline"]
+        self.reeve("wait", bad, code=1)
+        item = self.data("queue", "push", "mail", "1")["ids"][0]
+        self.reeve("lock", "acquire", "line", "--holder", "ana")
+        client = Client(os.path.join(self.home, "reeve.sock"))
+        self.addCleanup(client.close)
+        client.get("session.hello", project=os.path.basename(self.work))
+
+        def each(method, every):
+            for params in every:
+                client.send(method, **params)
+            return [client.read()["result"] for _ in every]
+
+        # A thousand that have ended are kept.
+        runs = [run["pipeline"] for run in each("pipeline.start", [{"name": "idle"}] * 1001)]
+        each("pipeline.cancel", [{"id": id} for id in runs[1:]])
+        self.until(lambda: client.ask("pipeline.show", id=bad).get("error"), "it is kept")
+
+        self.assertEqual(self.out("wait", good), f"{good} go done")
+        self.assertRegex(self.out("wait", bad[:11], code=1), f"^{bad} go failed in do: ")
+        self.reeve("wait", bad, "--for", "done")
+        error = self.error("wait", good, bad, code=1)
+        self.assertEqual(error["code"], "FAILED")
+        self.assertEqual([run["id"] for run in error["details"]["pipelines"]], [good, bad])
+        # Beside one that goes on.
+        self.reeve("wait", "--any", good, runs[0])
+        self.assertIn(runs[0], self.err("wait", good, runs[0], "--timeout", "10ms", code=124))
+        self.reeve("cancel", runs[0])
+        self.reeve("wait", good, runs[0], code=4)
+        self.assertEqual(self.out("-q", "wait", "--for", "done", runs[0], good).split(), [runs[0], good])
+        # What is no run cannot be waited for.
+        self.assertEqual(self.error("wait", item, code=3)["code"], "NOT_FOUND")
+        self.assertEqual(self.error("wait", "pipe-zzzzzz", code=3)["code"], "NOT_FOUND")
+
     def test_events_beyond_memory_come_from_history(self):
         self.reeve("emit", "ci:first")
         items = "x\n" * 1000
@@ -249,11 +323,6 @@ class OffHand(HistoryHome):
 
 
 class MadeAnew(HistoryHome):
-    def everything(self):
-        self.sql("SELECT 1")
-        tables = {table: sorted(map(repr, self.rows(f"SELECT * FROM {table}"))) for table in TABLES}
-        return self.rows(EVENTS), tables
-
     def test_a_rebuild_has_what_was_there_before(self):
         self.env["REEVE_JOURNAL_KEEP"] = "7d"
         self.some_work()
