@@ -209,6 +209,19 @@ class Asked(HistoryHome):
         held = {(lock["kind"], lock["name"]): lock["hold"]["count"] for lock in stats["locks"]}
         self.assertEqual((held["task", "(all)"], held["section", "backend"]), (1, 1))
         self.assertIn({"count": 1, "what": "task Fix bug", "cause": "failed"}, stats["failures"])
+        for title, status in (("Paint", "completed"), ("Sweep", "completed"), ("Dig", "skipped"), ("Ask", "review")):
+            self.reeve("task", "add", title)
+            self.reeve("task", "update", title, "--status", "in_progress", "--runner", "ana")
+            self.reeve("task", "update", title, "--status", status, "--runner", "ana")
+        self.reeve("task", "add", "Open")
+        board = {line["status"]: line for line in self.data("stats", "--since", "30m")["board"]}
+        self.assertEqual({status: line["tasks"] for status, line in board.items()},
+                         {"completed": 2, "failed": 1, "review": 1, "skipped": 1})
+        self.assertEqual((board["completed"]["per_hour"], board["completed"]["per_day"]), (4, 96))
+        self.assertEqual(board["completed"]["time"]["count"], 2)
+        lines = [line.split() for line in self.out("stats", "--since", "30m").split("\n")]
+        self.assertIn(["STATUS", "TASKS", "AN", "HOUR", "A", "DAY", "TIME", "P50", "P99"], lines)
+        self.assertIn(["completed", "2", "4.00", "96.0"], [line[:4] for line in lines])
         plot = os.path.join(self.base, "plot.svg")
         text = self.out("stats", "--plot", plot)
         self.assertIn("failures by cause", text)
@@ -216,6 +229,8 @@ class Asked(HistoryHome):
         with open(plot, encoding="utf-8") as file:
             picture = file.read()
         self.assertTrue(picture.startswith("<svg") and "no route" in picture)
+        for words in ("Tasks of the board finished, an hour", "completed", "review", "failed", "skipped"):
+            self.assertIn(words, picture)
         import xml.dom.minidom
 
         xml.dom.minidom.parseString(picture)
