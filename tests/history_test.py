@@ -193,6 +193,100 @@ class Asked(HistoryHome):
         self.assertIn("ci:green", self.out("history"))
         self.assertIn("knows nothing of", self.err("history", "never-was", code=3))
 
+    def update(self, task, status, runner, *words, **options):
+        return self.reeve("task", "update", task, "--status", status, "--runner", runner, *words, **options)
+
+    def test_the_story_of_a_runner_is_what_was_announced_of_it(self):
+        one = self.out("task", "add", "Fix bug", "--section", "backend", "-q")
+        two = self.out("task", "add", "Paint", "-q")
+        # Somebody of the same name in another project is somebody else.
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve"))
+        self.reeve("task", "add", "Elsewhere", cwd=other)
+        self.update("Elsewhere", "in_progress", "ana", cwd=other)
+        self.update(one, "in_progress", "ana")
+        waiting = self.start("task", "update", one, "--status", "in_progress", "--runner", "bo")
+        self.until(lambda: self.data("task", "show", one)["waiting"] == 1, "it does not wait")
+        self.reeve("runner", "heartbeat", "ana")
+        self.reeve("task", "note", two, "blue?", "--runner", "ana")
+        self.update(one, "completed", "ana")
+        waiting.communicate(timeout=30)
+        self.assertEqual(waiting.returncode, 6)
+        self.update(two, "in_progress", "ana")
+        self.reeve("locks", "release", two, "--force")
+        self.update(two, "in_progress", "bo")
+        self.update(two, "pending", "bo")
+
+        def announced(who):
+            lines = self.out("--json", "events", "--since", "1h", "--match", "board:**").split("\n")
+            return [event for event in map(json.loads, lines)
+                    if who in [event["data"].get(key) for key in ("runner", "from", "by")]]
+
+        def without_ends(events):
+            # Of a moment to come it is told how far away it is, which may differ by a millisecond.
+            for event in events:
+                event["data"].pop("expires_at", None)
+            return events
+
+        for who in ("ana", "bo"):
+            self.assertEqual(without_ends(self.data("history", who)["events"]), without_ends(announced(who)))
+        of_bo = [(event["name"], event["subject"]) for event in self.data("history", "bo")["events"]]
+        self.assertEqual(of_bo, [("board:waiting", "bo"), ("board:stopped_waiting", "bo"),
+                                 ("board:started", two), ("board:released", two)])
+        of_ana = [event["name"] for event in self.data("history", "ana")["events"]]
+        for name in ("section_locked", "started", "extended", "section_extended", "noted", "finished", "forced"):
+            self.assertIn("board:" + name, of_ana)
+        text = self.out("history", "ana")
+        self.assertRegex(text, rf'board:started +{one} +"Fix bug" token=')
+        self.assertNotIn("Elsewhere", text)
+        # That another has done it is no failure of who waited for it.
+        self.assertEqual([it["cause"] for it in self.data("stats")["failures"]], ["forced"])
+        # And that of a section has who waited for it.
+        of_section = [event["name"] for event in self.data("history", "backend")["events"]]
+        self.assertIn("board:waiting", of_section)
+        self.assertIn("board:stopped_waiting", of_section)
+
+    def test_the_story_of_a_lock_has_who_waited_for_it(self):
+        self.reeve("lock", "acquire", "deploy", "--holder", "ana")
+        waiting = self.start("lock", "acquire", "deploy", "--holder", "bo", "--wait")
+        self.until(lambda: self.waiting_for("deploy") == 1)
+        self.reeve("lock", "acquire", "deploy", "--holder", "eve", "--wait", "1ms", code=6)
+        self.reeve("lock", "release", "deploy", "--holder", "ana")
+        waiting.communicate(timeout=30)
+        events = self.data("history", "deploy")["events"]
+        self.assertEqual(
+            [(event["name"], event["data"]["holder"]) for event in events],
+            [("lock:acquired", "ana"), ("wait:began", "bo"), ("wait:began", "eve"), ("wait:ended", "eve"),
+             ("lock:released", "ana"), ("lock:acquired", "bo")],
+        )
+        self.assertEqual([event["seq"] > 0 for event in events], [True] * 6)
+
+    def test_the_story_of_a_task_by_its_title(self):
+        first = self.out("task", "add", "Fix bug", "-q")
+        self.update("Fix bug", "in_progress", "ana")
+        self.update("Fix bug", "completed", "ana")
+        story = self.data("history", "Fix bug")
+        self.assertEqual((story["kind"], story["id"]), ("task", first))
+        self.assertEqual([event["name"] for event in story["events"]],
+                         ["board:added", "board:started", "board:finished"])
+        self.assertEqual(self.err("history", "Fix bug"), "")
+        # Another of that title: the newest is told, and that there are more.
+        second = self.out("task", "add", "Fix bug", "-q")
+        self.assertEqual(self.data("history", "Fix bug")["id"], second)
+        self.assertIn(f"2 tasks are called so; this is {second}, the newest", self.err("history", "Fix bug"))
+        self.assertIn(first, self.err("history", "Fix bug"))
+        # The title of another project's task is not known here; a name counts more than a title.
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve"))
+        self.reeve("history", "Fix bug", cwd=other, code=3)
+        third = self.out("task", "add", "ana", "-q")
+        self.assertEqual(self.data("history", "ana")["kind"], "name")
+        self.assertIn(f"a task is called so, too: `reeve history {third}`", self.err("history", "ana"))
+
+    def test_the_story_of_nothing_is_misuse(self):
+        for word in ("", " ", "//"):
+            self.assertEqual(self.error("history", word, code=2)["code"], "USAGE")
+
     def test_stats(self):
         self.some_work()
         stats = self.data("stats", "--since", "1h")
@@ -355,16 +449,74 @@ class MadeAnew(HistoryHome):
 
     def test_without_keep_it_reaches_as_far_as_the_journal_and_says_so(self):
         self.some_work()
-        for _ in range(3):
+        for _ in range(4):
+            self.reeve("emit", "ci:before")
             self.reeve("daemon", "restart")
         self.reeve("emit", "ci:after")
         done = self.reeve("history", "rebuild")
+        self.assertIn("no longer in the journal", done.stderr)
         data = self.data("history", "rebuild")
-        if data["from_seq"] > 1:
-            self.assertIn("no longer in the journal", done.stderr)
-            self.assertEqual(self.sql("SELECT from_seq, to_seq FROM gaps"),
-                             [{"from_seq": 1, "to_seq": data["from_seq"] - 1}])
+        self.assertGreater(data["from_seq"], 1)
+        gap = {"from_seq": 1, "to_seq": data["from_seq"] - 1}
+        self.assertEqual(self.sql("SELECT from_seq, to_seq FROM gaps"), [gap])
         self.assertEqual(self.sql("SELECT count(*) AS n FROM events WHERE kind = 'ci:after'"), [{"n": 1}])
+        self.assert_told(gap)
+
+    def assert_told(self, gap):
+        sentence = "history does not have the sequences {from_seq} to {to_seq}".format(**gap)
+        for command in ("history", "stats"):
+            self.assertIn(sentence, self.err(command))
+            told = [{key: it[key] for key in gap} for it in self.data(command)["gaps"]]
+            self.assertEqual(told, [gap])
+            self.assertNotIn("does not have", self.err("-q", command))
+        # Not of a time that lies behind it.
+        time.sleep(0.05)
+        for command in ("history", "stats"):
+            self.assertNotIn("does not have", self.err(command, "--since", "20ms"))
+
+    def test_what_did_not_fit_into_memory_is_a_gap_and_is_told(self):
+        self.env["REEVE_HISTORY_BUFFER"] = "20000"
+        self.reeve("emit", "ci:before")
+        self.sql("SELECT 1")
+        # Somebody writes there, against the rule, and history cannot.
+        other = sqlite3.connect(self.file, isolation_level=None, timeout=20)
+        self.addCleanup(other.close)
+        other.execute("BEGIN IMMEDIATE")
+        for _ in range(3):
+            self.reeve("queue", "push", "q", "-", "--lines", text="x\n" * 900)
+        other.execute("ROLLBACK")
+        gap = self.until(lambda: self.rows("SELECT from_seq, to_seq FROM gaps"), "there is no gap", 60)[0]
+        self.assertLessEqual(gap[0], gap[1])
+        self.reeve("emit", "ci:after")
+        kept = self.sql("SELECT kind, subject FROM events WHERE kind LIKE 'ci:%' OR kind = 'history:gap' ORDER BY seq, idx")
+        self.assertEqual([row["kind"] for row in kept], ["ci:before", "history:gap", "ci:after"])
+        # Of the first there may be a part: as much as fitted.
+        missing = f"SELECT count(*) AS n FROM events WHERE seq > {gap[0]} AND seq <= {gap[1]}"
+        self.assertEqual(self.sql(missing), [{"n": 0}])
+        self.assertLess(self.sql("SELECT count(*) AS n FROM queue_items")[0]["n"], 2700)
+        self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["pending"], 2700)
+        self.assert_told({"from_seq": gap[0], "to_seq": gap[1]})
+
+
+RUNBOOK = """
+    [command.go]
+    args = "<how>"
+    run  = { pipeline = "go" }
+
+    [lock.line]
+    [pipeline.go]
+    inputs = ["how"]
+
+    [[pipeline.go.phase]]
+    name = "wait"
+    lock = "line"
+    run  = "sleep 0.0{how}"
+
+    [[pipeline.go.phase]]
+    name  = "try"
+    run   = "test {how} != 3"
+    retry = { max = 1, delay = "10ms" }
+"""
 
 
 class Crashed(HistoryHome):
