@@ -39,7 +39,7 @@ add_library(sqlite INTERFACE)
 target_include_directories(sqlite SYSTEM INTERFACE ${REEVE_SQLITE_INCLUDE})
 target_link_libraries(sqlite INTERFACE ${REEVE_SQLITE_LIBRARY} m ${CMAKE_DL_LIBS})
 
-# Its headers alone: the one file that reads TOML compiles them in, and nobody links a library.
+# Its headers alone, by way of base/toml.h: who reads TOML compiles them in, and nobody links a library.
 add_library(tomlplusplus INTERFACE)
 target_include_directories(tomlplusplus SYSTEM INTERFACE ${REEVE_TOMLPLUSPLUS_INCLUDE})
 target_compile_definitions(tomlplusplus INTERFACE

@@ -29,6 +29,9 @@ class Board(Home):
         return client
 
     def configure(self, **timeouts):
+        """In the user's settings, which the commands go by, and at once."""
+        for name, milliseconds in timeouts.items():
+            self.reeve("config", "set", "--user", "locking." + name.removesuffix("_ms"), f"{milliseconds}ms")
         self.reeve("section", "list")
         return self.client().get("board.configure", **timeouts)
 
@@ -222,7 +225,10 @@ class Verbs(Board):
         self.reeve("locks", "show", "nothing", code=3)
         self.reeve("task", "next", "--runner", "ana", "--section", "nowhere", code=3)
         self.add("one")
-        self.assertEqual(self.error("task", "show", "one", code=2)["code"], "AMBIGUOUS")
+        way_out = 'more than one task is called "one"; say its id, see `reeve task list --all`'
+        for words in (["show", "one"], ["update", "one", "--status", "completed"], ["note", "one", "x"]):
+            error = self.error("task", *words, code=2)
+            self.assertEqual((error["code"], error["message"]), ("AMBIGUOUS", way_out))
 
     def test_a_runner_may_be_said_by_the_environment_or_be_a_fresh_one(self):
         self.add("one")

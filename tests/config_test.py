@@ -344,13 +344,13 @@ class Effects(Config):
             self.reeve("daemon", "restart")
         self.assertEqual(self.data("history", "rebuild")["from_seq"], 1)
 
-    def expires(self, title):
+    def expires(self, title, **options):
         """In how many seconds the lock of the task, just taken, is over."""
-        self.reeve("task", "add", title, "--section", "s" + title)
+        self.reeve("task", "add", title, "--section", "s" + title, **options)
         began = time.time()
-        self.reeve("task", "update", title, "--status", "in_progress", "--runner", "ana", "--no-wait")
+        self.reeve("task", "update", title, "--status", "in_progress", "--runner", "ana", "--no-wait", **options)
         ends = {}
-        for lock in self.data("locks", "list", "--type", "all")["locks"]:
+        for lock in self.data("locks", "list", "--type", "all", **options)["locks"]:
             moment = datetime.datetime.fromisoformat(lock["expires_at"].replace("Z", "+00:00"))
             ends["section" if "task" not in lock.get("type", "") else "task"] = moment.timestamp() - began
         return ends
@@ -365,6 +365,20 @@ class Effects(Config):
         self.reeve("task", "update", "a", "--status", "completed", "--runner", "ana")
         os.remove(os.path.join(self.work, ".reeve/config.toml"))
         self.assertAlmostEqual(self.expires("b")["task"], 3600, delta=60)
+
+    def test_a_users_locking_key_that_was_unset_is_the_default_again_in_every_project(self):
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve"))
+        places = (self.work, other, self.base)  # the last is in no project
+        self.reeve("config", "set", "--user", "locking.task_timeout", "5m")
+        for place in places:
+            self.assertAlmostEqual(self.expires("a", cwd=place)["task"], 300, delta=60)
+            self.reeve("task", "update", "a", "--status", "completed", "--runner", "ana", cwd=place)
+        # Also while nobody runs.
+        self.reeve("daemon", "stop")
+        self.reeve("config", "unset", "locking.task_timeout")
+        for place in places:
+            self.assertAlmostEqual(self.expires("b", cwd=place)["task"], 3600, delta=60)
 
     def test_a_mistake_in_the_settings_keeps_nobody_from_saying_that_it_lives(self):
         self.expires("a")

@@ -75,6 +75,9 @@ const board::Tenure* tenure_of(const State& state, const LockedThing& what);
 // All that the board answers. Of a request that looks.
 void tell_board(Tell& tell, const Reply& reply);
 
+// More than one task is called so.
+void tell_same_title(Tell& tell, std::string_view title);
+
 // What the board has altogether, for status.get.
 void show_board(Tell& tell, const State& state);
 

@@ -182,6 +182,14 @@ std::optional<board::TaskRef> task_asked(Asking& ask, std::string_view text) {
   return std::nullopt;
 }
 
+// Those that have ended may be meant, too.
+void tell_same_title(Tell& tell, std::string_view title) {
+  tell.error(code::ambiguous,
+             fmt::format("more than one task is called {}; say its id, see `reeve task list --all`",
+                         quoted(title)))
+      .field("name", title);
+}
+
 std::optional<BoardTaskId> task_or_tell(Tell& tell, const State& state, std::string_view text) {
   const MeantTask meant = task_meant(state, tell.project(), text);
   if (meant.id) return meant.id;
@@ -196,10 +204,7 @@ std::optional<BoardTaskId> task_or_tell(Tell& tell, const State& state, std::str
             fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
         .field("name", text);
   } else if (same_title) {
-    tell.error(code::ambiguous,
-               fmt::format("more than one task is called {}; say its id, see `reeve task list`",
-                           quoted(text)))
-        .field("name", text);
+    tell_same_title(tell, text);
   } else {
     tell_not_found(tell, "task", text);
   }

@@ -1,5 +1,6 @@
 #include "api/tell.h"
 
+#include "api/board.h"
 #include "api/errors.h"
 #include "api/limits.h"
 #include "api/nearest.h"
@@ -309,8 +310,8 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
           .field("name", subject);
       return;
     case Why::Ambiguous:
-      tell.error(code::ambiguous, fmt::format("more than one thing is called {}", quoted(subject)))
-          .field("name", subject);
+      // Of all names only the titles of the board are not one thing's own.
+      tell_same_title(tell, subject);
       return;
   }
 }

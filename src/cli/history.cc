@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace reeve::cli {
@@ -33,6 +34,34 @@ std::expected<std::string, Failure> project_name(Context& context) {
   const auto greeting = context.client().greet();
   if (!greeting) return std::unexpected(greeting.error());
   return (*greeting)["project"].text();
+}
+
+// Its moment is when history went on: all that is missing was before it.
+std::expected<Json, Failure> gaps_of_history(Context& context,
+                                             const std::string& path,
+                                             std::int64_t since) {
+  const auto gaps = ask_history(context,
+                                path,
+                                "SELECT from_seq, to_seq, at FROM gaps WHERE at_ms >= ? "
+                                "ORDER BY from_seq",
+                                {since});
+  if (!gaps) return std::unexpected(gaps.error());
+  return Json(*gaps);
+}
+
+void note_gaps(const Context& context, const Json& gaps) {
+  constexpr std::size_t most = 3;
+  const Json::Array& all = gaps.items();
+  if (all.empty() || context.quiet()) return;
+  std::string told;
+  for (std::size_t i = 0; i < std::min(most, all.size()); ++i) {
+    told += fmt::format(
+        "{}{} to {}", i == 0 ? "" : ", ", all[i]["from_seq"].text(), all[i]["to_seq"].text());
+  }
+  if (all.size() > most) {
+    told += fmt::format(" and {} more; see `reeve sql 'SELECT * FROM gaps'`", all.size() - most);
+  }
+  context.output.note(fmt::format("history does not have the sequences {}", told));
 }
 
 Json json_of_value(const SqlValue& value) {

@@ -36,6 +36,14 @@ Json event_of_row(const Json& row);
 // if it has never heard of it.
 std::optional<Json> show_from_history(Context& context, const std::string& id);
 
+// What history misses of the time since then (ms since 1970): [{"from_seq","to_seq","at"}].
+std::expected<Json, Failure> gaps_of_history(Context& context,
+                                             const std::string& path,
+                                             std::int64_t since);
+
+// Said to whoever reads: what has holes is not the whole story.
+void note_gaps(const Context& context, const Json& gaps);
+
 // The name of the project that is asked about.
 std::expected<std::string, Failure> project_name(Context& context);
 

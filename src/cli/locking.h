@@ -1,7 +1,6 @@
 #pragma once
 
 #include "cli/context.h"
-#include "config/key.h"
 
 #include <expected>
 
@@ -10,12 +9,9 @@
 // the daemon knows already nothing is written down there.
 namespace reeve::cli {
 
-// What is in force by the files: where the project has a folder, and so a place for its file, also
-// the defaults, or a key that was taken out of it would stay. Elsewhere only what the user's file
-// sets. A failure names the mistakes of the files.
+// What is in force by the files, be it the default: what was taken out of a file, here or for every
+// project of the user, counts no longer from the next such command on. A failure names the mistakes
+// of the files.
 std::expected<void, Failure> send_locking_settings(Context& context);
-
-// A key was taken out of a file: what is in force now, be it the default, if a daemon runs.
-void send_locking_setting(Context& context, const config::Key& key);
 
 }  // namespace reeve::cli

@@ -22,12 +22,15 @@ Entry look_at(const std::string& path) {
   return S_ISDIR(status.st_mode) ? Entry::Folder : Entry::File;
 }
 
-// The first 64 KiB: what we read is small.
+// The first 64 KiB: what we read is small. Of what is no regular file nothing, and nobody waits for
+// the other end of a pipe: who needs what it says (config/files.h) says what is wrong with it.
 std::optional<std::string> read_small(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor < 0) return std::nullopt;
   std::string text(std::size_t{64} << 10U, '\0');
-  const ssize_t got = ::read(descriptor, text.data(), text.size());
+  struct stat status{};
+  const bool is_file = ::fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
+  const ssize_t got = is_file ? ::read(descriptor, text.data(), text.size()) : -1;
   ::close(descriptor);
   if (got < 0) return std::nullopt;
   text.resize(static_cast<std::size_t>(got));

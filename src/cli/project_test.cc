@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <sys/stat.h>
 
 namespace reeve::cli {
 namespace {
@@ -77,6 +78,23 @@ TEST_F(ProjectRoots, TheNameStandsInItsConfiguration) {
   file("shop/.reeve/config.toml",
        "# our shop\n[other]\nname = \"no\"\n[project]\nname = \"till\"\n");
   EXPECT_EQ(found("shop"), root("shop", "till"));
+}
+
+// Each of them would have been waited for.
+TEST_F(ProjectRoots, APipeInThePlaceOfAFileSaysNothing) {
+  folder("shop/.git");
+  folder("shop/.reeve");
+  ASSERT_EQ(::mkfifo((base_ / "shop/.reeve/config.toml").c_str(), 0600), 0);
+  EXPECT_EQ(found("shop"), root("shop", "shop"));
+
+  folder("odd");
+  ASSERT_EQ(::mkfifo((base_ / "odd/.git").c_str(), 0600), 0);
+  EXPECT_EQ(found("odd"), root("odd", "odd"));
+
+  folder("repo/.git/worktrees/fix");
+  ASSERT_EQ(::mkfifo((base_ / "repo/.git/worktrees/fix/commondir").c_str(), 0600), 0);
+  file("fix/.git", "gitdir: " + (base_ / "repo/.git/worktrees/fix").string() + "\n");
+  EXPECT_EQ(found("fix"), root("fix", "fix"));
 }
 
 TEST_F(ProjectRoots, WithoutAnyThereIsNone) { EXPECT_EQ(find_project("/proc"), std::nullopt); }

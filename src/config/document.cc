@@ -1,11 +1,10 @@
 #include "config/document.h"
 
-// The library asserts of a key that it begins like one before it looks, and then says what is wrong
-// with it: only the second is for a text that anybody may write.
-#define TOML_ASSERT(expr) static_assert(true)
-#include <toml++/toml.h>
+#include "base/toml.h"
+#include "base/toml_keys.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace reeve::config {
 namespace {
@@ -82,6 +81,10 @@ const Entry* Document::find(std::string_view key) const {
 }
 
 std::expected<Document, Mistake> parse_document(std::string_view file, std::string_view text) {
+  if (auto refused = refused_key(text)) {
+    return std::unexpected(
+        Mistake{std::string(file), {refused->line, refused->column}, std::move(refused->message)});
+  }
   const toml::parse_result result = toml::parse(text, file);
   if (!result) {
     std::string message(result.error().description());

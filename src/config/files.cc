@@ -39,9 +39,17 @@ std::string reason() { return std::strerror(errno); }  // NOLINT(concurrency-mt-
 
 // None: it is not there. An error says why it cannot be read.
 Result<std::optional<std::string>> read_text(const std::string& path) {
-  const Open file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const Open file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file && (errno == ENOENT || errno == ENOTDIR)) return std::nullopt;
   if (!file) return fail(Error::Code::Io, fmt::format("cannot be read: {}", reason()));
+  struct stat about{};
+  if (::fstat(file.number(), &about) != 0) {
+    return fail(Error::Code::Io, fmt::format("cannot be read: {}", reason()));
+  }
+  // Of a pipe that nobody writes to there would be nothing, which is not what it says.
+  if (!S_ISREG(about.st_mode)) {
+    return fail(Error::Code::Io, "cannot be read: it is no regular file");
+  }
   std::string text;
   std::array<char, 4096> buffer{};
   for (;;) {

@@ -66,6 +66,16 @@ TEST_F(ConfigFiles, AFolderInThePlaceOfAFileIsAMistakeWithoutALine) {
   EXPECT_TRUE(to_text(settings.error()[0]).starts_with(path("user") + ": cannot be read"));
 }
 
+TEST_F(ConfigFiles, APipeInThePlaceOfAFileIsAMistakeAndIsNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(path("user").c_str(), 0600), 0);
+  const auto settings = read_settings(path("user"), "");
+  ASSERT_FALSE(settings);
+  EXPECT_EQ(to_text(settings.error()[0]), path("user") + ": cannot be read: it is no regular file");
+  const auto changed = change_file(path("user"), greet);
+  ASSERT_FALSE(changed);
+  EXPECT_EQ(changed.error().message, path("user") + " cannot be read: it is no regular file");
+}
+
 TEST_F(ConfigFiles, WhatIsNotThereIsMadeWithItsFolders) {
   ASSERT_TRUE(change_file(path("a/b/config.toml"), greet));
   EXPECT_EQ(read(path("a/b/config.toml")), "hello\n");

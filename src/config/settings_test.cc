@@ -71,6 +71,30 @@ TEST(Settings, AllMistakesAreToldAtOnceFromTopToBottom) {
                    "config.toml:8:1: project.name may stand in the project's file only"}));
 }
 
+TEST(Settings, APatternThatNoEventCanMatchIsAMistake) {
+  const std::string expected =
+      "config.toml:2:6: notify.on: expected patterns of events such as \"pipeline:failed\" or "
+      "\"ci:*:green\", found ";
+  for (const std::string pattern : {"",
+                                    ":",
+                                    "pipeline",
+                                    "pipeline failed",
+                                    "pipeline: failed",
+                                    "pipe line:failed",
+                                    "pipeline:",
+                                    "pipe*:failed",
+                                    "**:failed",
+                                    "a:b:c:d"}) {
+    EXPECT_EQ(mistakes_in("[notify]\non = [\"a:b\", \"" + pattern + "\"]\n"),
+              Lines{expected + "\"" + pattern + "\""});
+  }
+  EXPECT_EQ(mistakes_in("[notify]\non = [\"a:b\", 5]\n"), Lines{expected + "5"});
+  EXPECT_EQ(
+      mistakes_in("[notify]\non = [\"escalate\", \"*\", \"**\", \"ci:**\", \"ci:my branch:*\",\n"
+                  "  \"pipeline:phase(my phase)\"]\n"),
+      Lines{});
+}
+
 TEST(Settings, AKeyOfTheUserIsAMistakeInAProject) {
   EXPECT_EQ(mistakes_in("ui.time = \"iso\"", Origin::Project),
             Lines{"config.toml:1:4: ui.time may stand in the user's file only"});

@@ -65,9 +65,12 @@ Settings settings_of_environment(Settings settings) {
     return text ? text : "";
   };
   if (variable("REEVE_HISTORY") == "off") settings.history.enabled = false;
-  if (const std::string_view text = variable("REEVE_HISTORY_EVENTS"); !text.empty()) {
-    std::from_chars(text.data(), text.data() + text.size(), settings.history.most_events);
-  }
+  const auto number = [&](const char* name, auto& to) {
+    const std::string_view text = variable(name);
+    std::from_chars(text.data(), text.data() + text.size(), to);
+  };
+  number("REEVE_HISTORY_EVENTS", settings.history.most_events);
+  number("REEVE_HISTORY_BUFFER", settings.history.buffer_bytes);
   if (const auto keep = parse_duration(variable("REEVE_JOURNAL_KEEP"))) {
     settings.journal_keep = *keep;
   }

@@ -31,7 +31,8 @@ struct Settings {
 Settings settings_of(const config::Settings& settings);
 
 // As the environment says, for tests and measurements: $REEVE_HISTORY (off),
-// $REEVE_HISTORY_EVENTS, $REEVE_JOURNAL_KEEP (7d). What cannot be read is as if it were not there.
+// $REEVE_HISTORY_EVENTS, $REEVE_HISTORY_BUFFER (bytes), $REEVE_JOURNAL_KEEP (7d). What cannot be
+// read is as if it were not there.
 Settings settings_of_environment(Settings settings);
 
 // By the user's file and the environment. The error has its first mistake, with file and line.

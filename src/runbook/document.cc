@@ -1,9 +1,7 @@
 #include "runbook/document.h"
 
-// The library asserts of a key that it begins like one before it looks, and then says what is wrong
-// with it: only the second is for a text that anybody may write.
-#define TOML_ASSERT(expr) static_assert(true)
-#include <toml++/toml.h>
+#include "base/toml.h"
+#include "base/toml_keys.h"
 
 #include <algorithm>
 #include <utility>
@@ -169,6 +167,10 @@ std::string_view name_of(Value::Kind kind) {
 }
 
 std::expected<Document, Mistake> parse_document(std::string file, std::string source) {
+  if (auto refused = refused_key(source)) {
+    return std::unexpected(
+        Mistake{std::move(file), {refused->line, refused->column}, std::move(refused->message)});
+  }
   const toml::parse_result result = toml::parse(std::string_view(source), std::string_view(file));
   if (!result) {
     std::string message(result.error().description());

@@ -8,15 +8,18 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <fcntl.h>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
+#include <sys/stat.h>
+#include <system_error>
+#include <unistd.h>
 
 namespace reeve::runbook {
 namespace {
 
-constexpr std::uintmax_t largest_file = std::uintmax_t{4} << 20;
+constexpr std::size_t largest_file = std::size_t{4} << 20;
 
 struct Kind {
   std::string_view key;
@@ -255,6 +258,40 @@ std::optional<ShellComplaint> complaint_of(int exit_code, std::string_view stder
   return complaint;
 }
 
+namespace {
+
+std::string cannot_be_read(int error) {
+  return "cannot be read: " + std::generic_category().message(error);
+}
+
+// To the end, or to one byte more than it may have.
+std::expected<std::string, std::string> text_behind(int file) {
+  struct stat about{};
+  if (::fstat(file, &about) != 0) return std::unexpected(cannot_be_read(errno));
+  if (!S_ISREG(about.st_mode)) return std::unexpected("cannot be read: it is no regular file");
+  std::string text;
+  std::array<char, 16384> buffer{};
+  while (text.size() <= largest_file) {
+    const ssize_t got = ::read(file, buffer.data(), buffer.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return std::unexpected(cannot_be_read(errno));
+    if (got == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return std::unexpected("is larger than 4 MiB, which is no runbook");
+}
+
+// Or why not. Nobody waits for the other end of a pipe.
+std::expected<std::string, std::string> text_of(const std::string& path) {
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  if (file < 0) return std::unexpected(cannot_be_read(errno));
+  auto text = text_behind(file);
+  ::close(file);
+  return text;
+}
+
+}  // namespace
+
 std::vector<std::string> discover(const std::string& root) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -273,23 +310,12 @@ std::expected<std::vector<File>, Mistakes> read_files(std::span<const std::strin
   std::vector<File> files;
   Mistakes mistakes;
   for (const std::string& path : paths) {
-    std::error_code error;
-    const std::uintmax_t size = std::filesystem::file_size(path, error);
-    if (error) {
-      mistakes.push_back({path, {}, "cannot be read: " + error.message()});
-      continue;
+    auto text = text_of(path);
+    if (text) {
+      files.push_back({path, *std::move(text)});
+    } else {
+      mistakes.push_back({path, {}, std::move(text.error())});
     }
-    if (size > largest_file) {
-      mistakes.push_back({path, {}, "is larger than 4 MiB, which is no runbook"});
-      continue;
-    }
-    std::ifstream file(path, std::ios::binary);
-    std::string text(std::istreambuf_iterator<char>(file), {});
-    if (!file.is_open() || file.bad()) {
-      mistakes.push_back({path, {}, "cannot be read"});
-      continue;
-    }
-    files.push_back({path, std::move(text)});
   }
   if (!mistakes.empty()) return std::unexpected(std::move(mistakes));
   return files;

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sys/stat.h>
 
 namespace reeve::runbook {
 namespace {
@@ -161,6 +163,24 @@ TEST(Load, NothingIsFoundWhereNothingIs) {
   EXPECT_EQ(to_text(files.error()[0]),
             "/nowhere/a.toml:1:1: cannot be read: No such file or directory");
   EXPECT_TRUE(loaded({})->defined.empty());
+}
+
+TEST(Load, WhatIsNoFileIsAMistakeAndIsNotWaitedFor) {
+  std::string folder = std::filesystem::temp_directory_path() / "reeve-load-XXXXXX";
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string runbooks_here = folder + "/.reeve/runbooks";
+  std::filesystem::create_directories(runbooks_here + "/b.toml");
+  ASSERT_EQ(::mkfifo((runbooks_here + "/a.toml").c_str(), 0600), 0);
+  std::ofstream(runbooks_here + "/c.toml") << std::string((std::size_t{4} << 20) + 1, '\n');
+  const auto files = read_files(discover(folder));
+  std::filesystem::remove_all(folder);
+  ASSERT_FALSE(files);
+  std::string text;
+  for (const Mistake& mistake : files.error()) text += to_text(mistake) + "\n";
+  EXPECT_EQ(text,
+            runbooks_here + "/a.toml:1:1: cannot be read: it is no regular file\n" + runbooks_here +
+                "/b.toml:1:1: cannot be read: it is no regular file\n" + runbooks_here +
+                "/c.toml:1:1: is larger than 4 MiB, which is no runbook\n");
 }
 
 TEST(Load, APlaceInATextIsFoundThroughEscapesAndLines) {

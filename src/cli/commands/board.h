@@ -13,10 +13,9 @@
 namespace reeve::cli::board {
 
 // Tells the daemon how long locks are to be good, before something is locked or waited for: what
-// the settings say, as board.configure. With what it knows already nothing is written down there.
-// What nobody has set is not sent: it stays as somebody told the board by itself. A failure (a
-// setting that is wrong) ends the command. Every command that takes or extends locks calls this
-// first.
+// the settings say, else the defaults, as board.configure. With what it knows already nothing is
+// written down there. A failure (a setting that is wrong) ends the command. Every command that
+// takes or extends locks calls this first.
 std::expected<void, Failure> send_locking(Context& context);
 // The same for who only says that it lives: a mistake in a file costs nobody its locks. It is
 // noted, and what the daemon knows stays in force.

@@ -1,7 +1,6 @@
 #include "cli/commands/config_change.h"
 
 #include "cli/commands/settings.h"
-#include "cli/locking.h"
 #include "cli/text.h"
 #include "config/edit.h"
 #include "config/files.h"
@@ -172,7 +171,6 @@ int config_unset(Context& context, const Parsed& parsed) {
   if (!changed) return context.fail(failure_of_change(changed.error()));
   const std::string done =
       fmt::format("{} is no longer set in {}", key->name, printable(short_path(target->file)));
-  send_locking_setting(context, *key);
   return tell(context, *key, *target, done, tell_daemon(context, *key));
 }
 

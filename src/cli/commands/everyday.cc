@@ -337,18 +337,18 @@ constexpr std::array<Command, 28> commands{{
      .arguments = history_arguments,
      .options = history_options,
      .details =
-         "Of a lock, a semaphore, a queue, an item, a run, a task, a section, a decision or a "
-         "runner; without one, the latest of the project. `reeve history rebuild` makes the "
-         "file anew from the journal.",
+         "Of a lock, a semaphore, a queue, an item, a run, a task (also by its title), a section, "
+         "a decision or a runner; without one, the latest of the project. `reeve history "
+         "rebuild` makes the file anew from the journal.",
      .examples = history_examples,
      .run = history_command},
     {.name = "stats",
      .summary = "how much, how long, what failed",
      .options = stats_options,
      .details =
-         "Of queues, locks, semaphores and pipelines: how much was done, waiting and holding "
-         "times (half of them took at most P50, all but one in a hundred P99), failures by "
-         "cause, the longest waits.",
+         "Of queues, locks, semaphores, pipelines and the board: how much was done, waiting and "
+         "holding times (half of them took at most P50, all but one in a hundred P99), failures "
+         "by cause, the longest waits.",
      .examples = stats_examples,
      .run = stats_command},
     {.name = "doctor",

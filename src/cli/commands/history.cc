@@ -26,6 +26,7 @@ struct Story {
   std::string id;
   std::string sql;  // its moments, in any order
   std::vector<SqlValue> parameters;
+  std::string note = {};  // what else could have been meant
 };
 
 // Things with ids tell of themselves under their id.
@@ -70,41 +71,72 @@ std::string events_of_item() {
       columns);
 }
 
-// A name may be a lock's, a queue's, a section's, a runner's: all that is said of it. Waits and the
-// times of a runner with tasks stand in tables of their own.
+// Who stood in line for it, on the board: that is told of the runner, and `line` is what for.
+constexpr std::string_view waits_on_board =
+    "subject IN (SELECT holder FROM lock_waits WHERE name = ?1 AND kind IN ('section', 'task')) "
+    "AND kind IN ('board:waiting', 'board:stopped_waiting') "
+    "AND json_extract(data, '$.line') = ?1";
+
+std::string events_of_task() {
+  return fmt::format(
+      "SELECT {0} FROM events WHERE subject = ?1 UNION SELECT {0} FROM events WHERE {1}",
+      columns,
+      waits_on_board);
+}
+
+// A name may be a lock's, a queue's, a section's, a runner's: all that is said of it. What a runner
+// does is told of tasks and sections, and who waits for a lock is told of the waiter; the index of
+// events is by subject, so those are looked for first.
 std::string events_of_name() {
-  const auto moments = [](std::string_view when,
-                          std::string_view kind,
-                          std::string_view subject,
-                          std::string_view data,
-                          std::string_view from) {
-    return fmt::format(
-        " UNION ALL SELECT {0}_ms, {0}_at, 0, 0, '', {1}, {2}, {3} FROM {4} AND {0}_ms IS NOT NULL",
-        when,
-        kind,
-        subject,
-        data,
-        from);
+  const auto those = [](std::string_view which) {
+    return fmt::format("SELECT {} FROM events WHERE {} AND project IN (?2, '//')", columns, which);
   };
-  const std::string waits = "lock_waits WHERE name = ?1 AND project IN (?2, '//')";
-  const std::string tasks = "task_locks_history WHERE runner_id = ?1";
-  const std::string sections = "section_locks_history WHERE runner_id = ?1";
-  return fmt::format("SELECT {} FROM events WHERE subject = ?1 AND project IN (?2, '//')",
-                     columns) +
-         moments("began", "'wait:began'", "name", "json_object('holder', holder)", waits) +
-         moments("ended", "'wait:' || outcome", "name", "json_object('holder', holder)", waits) +
-         moments("acquired", "'board:started'", "task_id", "json_object('task', task_id)", tasks) +
-         moments("released", "'board:' || how", "task_id", "json_object('task', task_id)", tasks) +
-         moments("acquired",
-                 "'board:section_locked'",
-                 "section_id",
-                 "json_object('section', section_id)",
-                 sections) +
-         moments("released",
-                 "'board:section_' || how",
-                 "section_id",
-                 "json_object('section', section_id)",
-                 sections);
+  const std::string by_runner =
+      "kind LIKE 'board:%' AND ?1 IN (json_extract(data, '$.runner'), "
+      "json_extract(data, '$.from'), json_extract(data, '$.by'))";
+  return fmt::format(
+      "{} UNION {} UNION {} UNION {} UNION {}",
+      those("subject = ?1"),
+      those("subject >= 'task-' AND subject < 'task.' AND " + by_runner),
+      those("subject IN (SELECT name FROM sections WHERE project IN (?2, '//')) AND " + by_runner),
+      those(waits_on_board),
+      those("subject IN (SELECT holder FROM lock_waits WHERE name = ?1) AND kind IN "
+            "('wait:began', 'wait:ended') AND json_extract(data, '$.waiter') IN (SELECT waiter "
+            "FROM lock_waits WHERE name = ?1 AND project IN (?2, '//'))"));
+}
+
+Story story_of_task(std::string id) { return {"task", id, events_of_task(), {id}}; }
+
+// A word that is no id: a name, else the title of a task. Of several tasks the newest is meant.
+std::expected<Story, Failure> story_of_word(Context& context,
+                                            const std::string& path,
+                                            const std::string& project,
+                                            const std::string& word) {
+  const bool is_shared = word.starts_with("//");
+  const std::string name = is_shared ? word.substr(2) : word;
+  Story of_name{"name", name, events_of_name(), {name, is_shared ? std::string("//") : project}};
+  const auto tasks = ask_history(context,
+                                 path,
+                                 "SELECT id, count(*) OVER () AS many FROM tasks WHERE title = ?1 "
+                                 "AND project = ?2 ORDER BY added_ms DESC, id DESC LIMIT 2",
+                                 {word, project});
+  if (!tasks) return std::unexpected(tasks.error());
+  if (tasks->empty()) return of_name;
+  const auto named = ask_history(context, path, of_name.sql + " LIMIT 1", of_name.parameters);
+  if (!named) return std::unexpected(named.error());
+  const std::string& newest = tasks->front()["id"].text();
+  if (!named->empty()) {
+    of_name.note = fmt::format("a task is called so, too: `reeve history {}`", newest);
+    return of_name;
+  }
+  Story of_task = story_of_task(newest);
+  if (tasks->size() > 1) {
+    of_task.note = fmt::format("{} tasks are called so; this is {}, the newest; before it {}",
+                               tasks->front()["many"].number(),
+                               newest,
+                               tasks->back()["id"].text());
+  }
+  return of_task;
 }
 
 std::expected<Story, Failure> story_of(Context& context,
@@ -117,51 +149,63 @@ std::expected<Story, Failure> story_of(Context& context,
     if (!id) return std::unexpected(id.error());
     if (!*id) continue;
     if (kind.kind == "item") return Story{"item", **id, events_of_item(), {**id}};
+    if (kind.kind == "task") return story_of_task(**id);
     return Story{std::string(kind.kind),
                  **id,
                  fmt::format("SELECT {} FROM events WHERE subject = ?1", columns),
                  {**id}};
   }
-  const bool is_shared = word.starts_with("//");
-  const std::string name = is_shared ? word.substr(2) : word;
-  return Story{"name", name, events_of_name(), {name, is_shared ? std::string("//") : project}};
+  return story_of_word(context, path, project, word);
 }
 
-void tell_moment(Context& context, const Json& event, bool with_subject) {
+// What stands in the line already, or above all of them, is not said again.
+std::string rest_of(const Json& event, const std::string& known) {
+  Json rest = Json::object();
+  for (const auto& [name, value] : event["data"].members()) {
+    const std::string& text = value.text();
+    const bool is_said =
+        value.is_string() && (text.empty() || text == known || text == event["subject"].text());
+    if (!is_said) rest.set(name, value);
+  }
+  return data_line(rest);
+}
+
+// `title`: of the task that it is about, if that is not what the story is about.
+void tell_moment(Context& context,
+                 const Json& event,
+                 const Story& story,
+                 const std::string& title) {
   Output& output = context.output;
+  const bool with_subject = story.kind == "project" || story.kind == "name";
   const std::string at = event["at"].text();
   const auto moment = parse_moment(at);
   const std::string time = output.look.iso || !moment ? at : relative(*moment, wall_now());
   const std::string stamp = fmt::format("{:>10}", time);
   std::string words = fmt::format("{:<24} ", printable(event["name"].text()));
   if (with_subject) words += fmt::format("{:<16} ", printable(event["subject"].text()));
-  words += data_line(event["data"]);
+  if (with_subject && !title.empty()) words += fmt::format("\"{}\" ", printable(title));
+  words += rest_of(event, story.id);
   const std::size_t width = Output::out_width();
   if (width > stamp.size() + 1) words = fitted(words, width - stamp.size() - 1);
   output.line(fmt::format("{} {}", output.styled(Style::Dim, stamp), words));
 }
 
-// What is missing is said: a story with holes is not the whole story.
-void note_gaps(Context& context, const std::string& path) {
-  const auto gaps =
-      ask_history(context, path, "SELECT from_seq, to_seq FROM gaps ORDER BY from_seq");
-  if (!gaps || gaps->empty() || context.json() || context.quiet()) return;
-  std::string told;
-  for (const Json& gap : *gaps) {
-    told += fmt::format(
-        "{}{} to {}", told.empty() ? "" : ", ", gap["from_seq"].text(), gap["to_seq"].text());
-  }
-  context.output.note(fmt::format("history does not have the sequences {}", told));
+bool is_blank(std::string_view word) {
+  if (word.starts_with("//")) word.remove_prefix(2);
+  return word.find_first_not_of(" \t\n") == std::string_view::npos;
 }
 
 int tell_story(Context& context, const Parsed& parsed) {
+  const bool of_one = !parsed.words.empty();
+  if (of_one && is_blank(parsed.words[0])) {
+    return context.misuse("of what? a name, an id or a title; without one, all of the project");
+  }
   const auto path = synced_history(context);
   if (!path) return context.fail(path.error());
   const auto project = project_name(context);
   if (!project) return context.fail(project.error());
   const std::int64_t most = parsed.number("lines").value_or(lines_by_default);
   if (most < 1) return context.misuse("-n is 1 or more");
-  const bool of_one = !parsed.words.empty();
   Story story{"project",
               *project,
               fmt::format("SELECT {} FROM events WHERE project IN (?1, '//')", columns),
@@ -175,11 +219,11 @@ int tell_story(Context& context, const Parsed& parsed) {
       parsed.duration("since") ? wall_now() - parsed.duration("since")->count() : 0;
   // The last so many, in the order in which they happened.
   const std::string sql = fmt::format(
-      "SELECT * FROM (SELECT * FROM ({}) WHERE at_ms >= {} ORDER BY {} LIMIT {}) "
-      "ORDER BY at_ms, seq, idx",
+      "SELECT *, (SELECT title FROM tasks WHERE id = subject) AS title FROM (SELECT * FROM ({}) "
+      "WHERE at_ms >= {} ORDER BY seq DESC, idx DESC LIMIT {}) "
+      "ORDER BY seq, idx",
       story.sql,
       since,
-      of_one ? "at_ms DESC, seq DESC, idx DESC" : "seq DESC, idx DESC",
       most);
   const auto rows = ask_history(context, *path, sql, story.parameters);
   if (!rows) return context.fail(rows.error());
@@ -197,15 +241,19 @@ int tell_story(Context& context, const Parsed& parsed) {
     } else if (context.quiet()) {
       context.output.line(event["name"].text());
     } else {
-      tell_moment(context, event, !of_one || story.kind == "name");
+      tell_moment(context, event, story, row["title"].text());
     }
   }
+  const auto gaps = gaps_of_history(context, *path, since);
+  if (!gaps) return context.fail(gaps.error());
   if (context.json()) {
     return context.output.succeed(
-        json_of({{"kind", story.kind}, {"id", story.id}, {"events", events}}));
+        json_of({{"kind", story.kind}, {"id", story.id}, {"events", events}, {"gaps", *gaps}}));
   }
+  if (!context.output.flush()) return context.output.done();
   if (rows->empty() && !context.quiet()) context.output.note("nothing happened");
-  note_gaps(context, *path);
+  if (!story.note.empty() && !context.quiet()) context.output.note(story.note);
+  note_gaps(context, *gaps);
   return context.output.done();
 }
 

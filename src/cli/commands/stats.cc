@@ -110,6 +110,30 @@ void tell_pipelines(Output& output, bool& first, const Stats& stats) {
   output.out(table.write(Output::out_width(), output));
 }
 
+// A rate of a few a week is not nothing.
+std::string rate(double value) { return fmt::format("{:.{}f}", value, value < 10 ? 2 : 1); }
+
+void tell_board(Output& output, bool& first, const Stats& stats) {
+  if (stats.board.empty()) return;
+  heading(output, first, "tasks of the board that were finished");
+  Table table({{"STATUS", Table::Align::Left},
+               {"TASKS", Table::Align::Right},
+               {"AN HOUR", Table::Align::Right},
+               {"A DAY", Table::Align::Right},
+               {"TIME P50", Table::Align::Right},
+               {"P99", Table::Align::Right}});
+  for (const stats::BoardLine& line : stats.board) {
+    const auto tasks = static_cast<double>(line.tasks);
+    table.add({Table::Cell(line.status, line.status == "failed" ? Style::Warn : Style::Plain),
+               with_commas(line.tasks),
+               rate(tasks / stats.hours()),
+               rate(tasks / stats.days()),
+               shown(line.time, line.time.p50),
+               shown(line.time, line.time.p99)});
+  }
+  output.out(table.write(Output::out_width(), output));
+}
+
 void tell_rest(Output& output, bool& first, const Stats& stats) {
   if (!stats.failures.empty()) {
     heading(output, first, "failures by cause");
@@ -168,6 +192,15 @@ Json json_of_stats(const Stats& stats) {
                             {"cancelled", line.cancelled},
                             {"time", json_of_times(line.time)}}));
   }
+  Json board = Json::array();
+  for (const stats::BoardLine& line : stats.board) {
+    const auto tasks = static_cast<double>(line.tasks);
+    board.push(json_of({{"status", line.status},
+                        {"tasks", line.tasks},
+                        {"per_hour", Json::raw(fmt::format("{:.3f}", tasks / stats.hours()))},
+                        {"per_day", Json::raw(fmt::format("{:.3f}", tasks / stats.days()))},
+                        {"time", json_of_times(line.time)}}));
+  }
   Json failures = Json::array();
   for (const stats::FailureLine& line : stats.failures) {
     failures.push(json_of({{"count", line.count}, {"what", line.what}, {"cause", line.cause}}));
@@ -186,8 +219,10 @@ Json json_of_stats(const Stats& stats) {
                   {"queues", queues},
                   {"locks", locks},
                   {"pipelines", pipelines},
+                  {"board", board},
                   {"failures", failures},
-                  {"longest_waits", waits}});
+                  {"longest_waits", waits},
+                  {"gaps", stats.gaps}});
 }
 
 std::optional<Failure> write_plot(const Stats& stats, const std::string& file) {
@@ -220,11 +255,14 @@ int stats_command(Context& context, const Parsed& parsed) {
   tell_queues(output, first, *stats);
   tell_locks(output, first, *stats);
   tell_pipelines(output, first, *stats);
+  tell_board(output, first, *stats);
   tell_rest(output, first, *stats);
   if (first) {
     output.note(fmt::format("nothing was done in the last {}; --since looks further back",
                             rough_duration(stats->until - stats->from)));
   }
+  if (!output.flush()) return output.done();
+  note_gaps(context, stats->gaps);
   if (const auto file = parsed.text("plot")) output.note(fmt::format("the plot is in {}", *file));
   return output.done();
 }

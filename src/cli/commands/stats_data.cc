@@ -139,6 +139,27 @@ void gather_pipelines(Asker& asker, Stats& stats) {
   for (auto& [name, line] : lines) stats.pipelines.push_back(std::move(line));
 }
 
+constexpr std::string_view finished = "('completed', 'review', 'failed', 'skipped')";
+
+void gather_board(Asker& asker, Stats& stats) {
+  asker.ask(
+      fmt::format("SELECT status, count(*) AS c FROM tasks WHERE ended_ms >= ?1 AND status IN "
+                  "{} AND {} GROUP BY status ORDER BY status",
+                  finished,
+                  ours),
+      [&](const Json& row) {
+        stats.board.push_back({row["status"].text(), row["c"].number(), {}});
+      });
+  asker.times(fmt::format("SELECT status AS name, ended_ms - started_ms AS v FROM tasks WHERE "
+                          "ended_ms >= ?1 AND started_ms IS NOT NULL AND status IN {} AND {}",
+                          finished,
+                          ours),
+              [&](const std::string& status, const Times& times) {
+                const auto line = std::ranges::find(stats.board, status, &BoardLine::status);
+                if (line != stats.board.end()) line->time = times;
+              });
+}
+
 void gather_failures(Asker& asker, Stats& stats) {
   asker.ask(
       fmt::format(
@@ -161,7 +182,9 @@ void gather_failures(Asker& asker, Stats& stats) {
           "released_ms >= ?1 AND how IN ('forced', 'claimed') AND {0} "
           "UNION ALL SELECT coalesce(kind, 'lock') || ' ' || name, 'wait ' || replace(outcome, "
           "'_', ' ') FROM lock_waits WHERE ended_ms >= ?1 AND outcome NOT IN ('granted', 'left', "
-          "'cancelled') AND {0}) GROUP BY what, cause ORDER BY c DESC, what, cause LIMIT 20",
+          "'cancelled') AND NOT (outcome = 'refused' AND coalesce(kind, '') IN ('section', "
+          "'task')) "
+          "AND {0}) GROUP BY what, cause ORDER BY c DESC, what, cause LIMIT 20",
           ours),
       [&](const Json& row) {
         stats.failures.push_back({row["c"].number(), row["what"].text(), row["cause"].text()});
@@ -217,6 +240,10 @@ void gather_buckets(Asker& asker, Stats& stats) {
   count("ended_ms",
         "item_attempts WHERE outcome IN ('failed', 'timed_out', 'dead')",
         &Bucket::failed);
+  count("ended_ms", "tasks WHERE status = 'completed'", &Bucket::tasks_completed);
+  count("ended_ms", "tasks WHERE status = 'review'", &Bucket::tasks_review);
+  count("ended_ms", "tasks WHERE status = 'failed'", &Bucket::tasks_failed);
+  count("ended_ms", "tasks WHERE status = 'skipped'", &Bucket::tasks_skipped);
   asker.times(fmt::format("SELECT (taken_ms - ?1) / {0} AS name, taken_ms - pushed_ms AS v FROM "
                           "queue_items WHERE taken_ms >= ?1 AND {1} UNION ALL SELECT (ended_ms - "
                           "?1) / {0}, ended_ms - began_ms FROM lock_waits WHERE ended_ms >= ?1 AND "
@@ -242,10 +269,14 @@ std::expected<Stats, Failure> gather(Context& context,
   gather_queues(asker, stats);
   gather_locks(asker, stats);
   gather_pipelines(asker, stats);
+  gather_board(asker, stats);
   gather_failures(asker, stats);
   gather_waits(asker, stats);
   gather_buckets(asker, stats);
   if (asker.failure) return std::unexpected(*asker.failure);
+  auto gaps = gaps_of_history(context, path, from);
+  if (!gaps) return std::unexpected(gaps.error());
+  stats.gaps = *std::move(gaps);
   return stats;
 }
 

@@ -45,6 +45,13 @@ struct PipelineLine {
   Times time;
 };
 
+// Tasks of the board that were finished, by how; one that was reopened counts by its last end.
+struct BoardLine {
+  std::string status;
+  std::int64_t tasks = 0;
+  Times time;  // from its first start
+};
+
 struct FailureLine {
   std::int64_t count = 0;
   std::string what;
@@ -64,6 +71,10 @@ struct Bucket {
   std::int64_t pushed = 0;
   std::int64_t completed = 0;
   std::int64_t failed = 0;
+  std::int64_t tasks_completed = 0;
+  std::int64_t tasks_review = 0;
+  std::int64_t tasks_failed = 0;
+  std::int64_t tasks_skipped = 0;
   std::optional<std::int64_t> wait_p50 = {};
   std::optional<std::int64_t> wait_p99 = {};
 };
@@ -75,11 +86,15 @@ struct Stats {
   std::vector<QueueLine> queues = {};
   std::vector<LockLine> locks = {};
   std::vector<PipelineLine> pipelines = {};
+  std::vector<BoardLine> board = {};
   std::vector<FailureLine> failures = {};
   std::vector<WaitLine> waits = {};
   std::vector<Bucket> buckets = {};
+  Json gaps = {};  // what history misses of it
 
   double minutes() const { return static_cast<double>(until - from) / 60'000.0; }
+  double hours() const { return minutes() / 60; }
+  double days() const { return hours() / 24; }
 };
 
 inline constexpr std::size_t buckets = 60;

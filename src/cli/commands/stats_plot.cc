@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <vector>
 
 namespace reeve::cli::stats {
 namespace {
@@ -16,6 +17,7 @@ constexpr double page_width = 880;
 constexpr double left = 70;
 constexpr double right = 860;
 constexpr double panel_height = 190;
+constexpr std::string_view failed_color = "#d0575f";
 
 std::string escaped(std::string_view text) {
   std::string safe;
@@ -62,9 +64,28 @@ class Picture {
 
   std::string draw() {
     title();
-    throughput(96);
-    waits(96 + panel_height + 70);
-    double height = failures(96 + 2 * (panel_height + 70));
+    double top = 96;
+    constexpr double panel = panel_height + 70;
+    throughput(top,
+               {.heading = "Queue items a minute",
+                .minutes = 1,
+                .curves = {{&Bucket::pushed, "#5e81ac", "pushed"},
+                           {&Bucket::completed, "#2f9e73", "completed"}},
+                .failed = &Bucket::failed});
+    top += panel;
+    // Who has no board misses nothing.
+    if (!stats_.board.empty()) {
+      throughput(top,
+                 {.heading = "Tasks of the board finished, an hour",
+                  .minutes = 60,
+                  .curves = {{&Bucket::tasks_skipped, "#9aa3b2", "skipped"},
+                             {&Bucket::tasks_review, "#5e81ac", "review"},
+                             {&Bucket::tasks_completed, "#2f9e73", "completed"}},
+                  .failed = &Bucket::tasks_failed});
+      top += panel;
+    }
+    waits(top);
+    const double height = failures(top + panel);
     return fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1:.0f}\" "
                "viewBox=\"0 0 {0} {1:.0f}\" font-family=\"system-ui, -apple-system, 'Segoe UI', "
@@ -143,7 +164,7 @@ class Picture {
     std::string_view color;
     std::string_view label;
   };
-  void legend(double top, std::initializer_list<Key> keys) {
+  void legend(double top, const std::vector<Key>& keys) {
     double x = right;
     for (auto key = std::rbegin(keys); key != std::rend(keys); ++key) {
       x -= 7.2 * static_cast<double>(key->label.size());
@@ -192,41 +213,65 @@ class Picture {
         color);
   }
 
-  void throughput(double top) {
+  using Count = std::int64_t Bucket::*;
+  struct Curve {
+    Count count;
+    std::string_view color;
+    std::string_view label;
+  };
+  // How many of each there were in so many minutes.
+  struct Flow {
+    std::string_view heading;
+    double minutes = 1;
+    std::vector<Curve> curves;
+    Count failed;
+  };
+
+  void throughput(double top, const Flow& flow) {
     const double bottom = top + panel_height;
-    const double minutes = stats_.minutes() / static_cast<double>(buckets);
+    // Of how many times that long a part is.
+    const double times = stats_.minutes() / static_cast<double>(buckets) / flow.minutes;
     double most = 0;
+    std::vector<Key> keys;
+    std::vector<Count> counts{flow.failed};
+    for (const Curve& each : flow.curves) {
+      keys.push_back({each.color, each.label});
+      counts.push_back(each.count);
+    }
+    keys.push_back({failed_color, "failed"});
     for (const Bucket& bucket : stats_.buckets) {
-      most = std::max(
-          {most,
-           static_cast<double>(std::max({bucket.pushed, bucket.completed, bucket.failed})) /
-               minutes});
+      for (const Count count : counts) {
+        most = std::max(most, static_cast<double>(bucket.*count) / times);
+      }
     }
     most = round_up(most);
     for (int i = 0; i <= 4; ++i) {
       grid(bottom - panel_height * i / 4, amount(most * i / 4));
     }
-    frame(top, "Queue items a minute");
-    legend(top, {{"#5e81ac", "pushed"}, {"#2f9e73", "completed"}, {"#d0575f", "failed"}});
+    frame(top, flow.heading);
+    legend(top, keys);
     const auto height = [&](std::int64_t count) {
-      return bottom - static_cast<double>(count) / minutes / most * panel_height;
+      return bottom - static_cast<double>(count) / times / most * panel_height;
     };
     // Failures are few: bars are seen where a line would hide behind the others.
     const double width = (right - left) / static_cast<double>(buckets);
     for (std::size_t i = 0; i < stats_.buckets.size(); ++i) {
-      const std::int64_t failed = stats_.buckets[i].failed;
+      const std::int64_t failed = stats_.buckets[i].*flow.failed;
       if (failed == 0) continue;
       const double y = std::min(height(failed), bottom - 2);
       body_ += fmt::format(
-          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"#d0575f\" "
+          "<rect x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.1f}\" fill=\"{}\" "
           "fill-opacity=\"0.75\"/>\n",
           left + width * static_cast<double>(i) + width * 0.2,
           y,
           width * 0.6,
-          bottom - y);
+          bottom - y,
+          failed_color);
     }
-    curve([&](const Bucket& bucket) { return std::optional(height(bucket.pushed)); }, "#5e81ac");
-    curve([&](const Bucket& bucket) { return std::optional(height(bucket.completed)); }, "#2f9e73");
+    for (const Curve& each : flow.curves) {
+      curve([&](const Bucket& bucket) { return std::optional(height(bucket.*each.count)); },
+            each.color);
+    }
   }
 
   // From a millisecond on, by powers of ten.

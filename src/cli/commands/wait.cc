@@ -34,39 +34,49 @@ int tell_changed(Context& context, const Answer& answer) {
   return context.output.done();
 }
 
-// One that ended so long ago that only history knows how.
-int tell_past(Context& context, const Json& past, bool however) {
-  const std::string& state = past["state"].text();
-  const Exit exit = however || state == "done" ? Exit::Ok
-                    : state == "cancelled"     ? Exit::Cancelled
-                                               : Exit::Failed;
-  if (context.json()) {
-    const int told = context.output.succeed(past);
-    return exit == Exit::Ok ? told : static_cast<int>(exit);
-  }
-  context.output.line(
-      context.quiet()
-          ? past["id"].text()
-          : fmt::format("{}  {}  {}", past["id"].text(), printable(past["name"].text()), state));
-  return context.output.done(exit);
+// A run as the daemon knows it; else, long after its end, as history does.
+Answer show_run(Context& context, const std::string& word) {
+  Answer answer = context.client().ask("pipeline.show", json_of({{"id", word}}));
+  if (answer || answer.error().code != "NOT_FOUND") return answer;
+  const auto past = show_from_history(context, word);
+  if (!past || (*past)["kind"].text() != "pipeline") return answer;
+  if (is_reached(*past, Until::Over)) return *past;
+  return std::unexpected(
+      Failure{"NOT_FOUND",
+              fmt::format("the daemon has forgotten {}, and history does not know how it ended",
+                          (*past)["id"].text())});
 }
+
+bool is_past(const Json& run) { return run["from"].text() == "history"; }
 
 }  // namespace
 
 int wait_command(Context& context, const Parsed& parsed) {
-  auto ids = whole_ids(context, parsed.words);
-  if (!ids && ids.error().code == "NOT_FOUND" && parsed.words.size() == 1) {
-    if (const auto past = show_from_history(context, parsed.words[0])) {
-      return tell_past(context, *past, parsed.text("for").value_or("success") == "done");
-    }
-  }
-  if (!ids) return context.fail(ids.error());
-  WatchPlan plan{.ids = *std::move(ids)};
+  WatchPlan plan;
   const std::string_view until = parsed.text("for").value_or("success");
   plan.until = until == "running" ? Until::Running : until == "done" ? Until::Over : Until::Success;
   plan.any = parsed.has("any");
   if (const auto limit = parsed.duration("timeout")) plan.limit = limit->count();
-  return tell_watched(context, plan, watch(context, plan), until == "done");
+  Json::Array runs;
+  for (const std::string& word : parsed.words) {
+    const Answer run = show_run(context, word);
+    if (!run) return context.fail(run.error());
+    const std::string& id = (*run)["id"].text();
+    const bool is_new =
+        std::ranges::none_of(runs, [&](const Json& other) { return other["id"].text() == id; });
+    if (!is_new) continue;
+    runs.push_back(*run);
+    if (!is_past(*run)) plan.ids.push_back(id);
+  }
+  // What is past need not be waited for: of --any it is the one.
+  const bool has_past = plan.ids.size() < runs.size();
+  Watched watched;
+  if (!plan.ids.empty() && !(plan.any && has_past)) watched = watch(context, plan);
+  for (auto seen = watched.pipelines.begin(); Json & run : runs) {
+    if (!is_past(run) && seen != watched.pipelines.end()) run = *seen++;
+  }
+  watched.pipelines = std::move(runs);
+  return tell_watched(context, plan, watched, until == "done");
 }
 
 // Told to all of them first, and then waited for: the end of one may be what another waits for.
