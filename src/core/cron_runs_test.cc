@@ -9,7 +9,7 @@ namespace {
 
 using namespace reeve::pipeline::testing;
 
-const CronName nightly{default_project, "nightly"};
+const CronName backup{default_project, "backup"};
 
 struct Runs : Play {
   Runs() {
@@ -29,15 +29,15 @@ struct Runs : Play {
                                          cron::RunPipeline{"cleanup", {}}}),
             {{"HOME", "/root"}}};
   }
-  const Cron& cron() const { return *state.crons.crons.find(nightly); }
+  const Cron& cron() const { return *state.crons.crons.find(backup); }
   std::size_t sets() const { return state.definitions.sets.size(); }
 };
 
 TEST(CronRuns, WhatIsBufferedKeepsTheRunbookItWillRunBy) {
   Runs world;
   const Plan plan = world.plan(Overlap::BufferOne);
-  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
-  EXPECT_TRUE(is<Buffered>(world.ask(RunNow{nightly, plan})));
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{backup, plan})));
+  EXPECT_TRUE(is<Buffered>(world.ask(RunNow{backup, plan})));
   world.set.pipelines.set("other", in_phases({shell("other")}));
   world.load();
   EXPECT_EQ(world.sets(), 2u);
@@ -59,7 +59,7 @@ TEST(CronRuns, TheInputsItGivesKnowItsNameAndProject) {
   Plan plan = world.plan(Overlap::Skip);
   std::get<cron::RunPipeline>(plan.definition.edit().run).inputs = {
       {"by", "{name} of {project}, {{name}}, {else}"}};
-  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{backup, plan})));
   const PipelineId id = world.state.pipelines.pipelines.begin()->first;
   EXPECT_EQ(world.state.pipelines.pipelines.find(id)->origin->inputs,
             (definition::Map{{"by", "{name} of {project}, {{name}}, {else}"}}))
@@ -67,18 +67,18 @@ TEST(CronRuns, TheInputsItGivesKnowItsNameAndProject) {
   world.succeeds();
   std::get<cron::RunPipeline>(plan.definition.edit().run).inputs = {
       {"by", "{name} of {project}, {{name}}"}};
-  EXPECT_TRUE(is<Fired>(world.ask(RunNow{nightly, plan})));
+  EXPECT_TRUE(is<Fired>(world.ask(RunNow{backup, plan})));
   const PipelineId next{std::get<PipelineId>(*world.cron().running.first())};
   EXPECT_EQ(world.state.pipelines.pipelines.find(next)->origin->inputs,
-            (definition::Map{{"by", "nightly of default, {name}"}}));
+            (definition::Map{{"by", "backup of default, {name}"}}));
 }
 
 TEST(CronRuns, OneThatIsDisabledLetsItsRunbookGoWhenTheLastRunEnded) {
   Runs world;
-  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.ask(Enable{backup, world.plan(Overlap::Skip)});
   world.pass(1h);
   world.load();
-  world.ask(Disable{nightly});
+  world.ask(Disable{backup});
   EXPECT_EQ(world.sets(), 2u);
   world.succeeds();
   EXPECT_EQ(world.sets(), 1u);
@@ -86,16 +86,16 @@ TEST(CronRuns, OneThatIsDisabledLetsItsRunbookGoWhenTheLastRunEnded) {
 
 TEST(CronRuns, EnabledByAnotherRunbookItLetsTheOldOneGo) {
   Runs world;
-  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.ask(Enable{backup, world.plan(Overlap::Skip)});
   world.load();
   EXPECT_EQ(world.sets(), 2u);
-  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.ask(Enable{backup, world.plan(Overlap::Skip)});
   EXPECT_EQ(world.sets(), 1u);
 }
 
 TEST(CronRuns, APipelineThatIsTriedAgainIsOneOfItsRuns) {
   Runs world;
-  world.ask(Enable{nightly, world.plan(Overlap::Skip)});
+  world.ask(Enable{backup, world.plan(Overlap::Skip)});
   world.pass(1h);
   const PipelineId first = (*world.state.pipelines.pipelines.last()).first;
   world.fails();
@@ -124,7 +124,7 @@ TEST(CronRuns, TheKillOfARunOfWhichNobodyKnowsIsDoneAgain) {
   Runs world;
   Plan plan = world.plan(Overlap::CancelOther);
   plan.definition.edit().run = cron::RunShell{"prune", {}};
-  world.ask(Enable{nightly, plan});
+  world.ask(Enable{backup, plan});
   world.pass(2h);
   const std::vector<EffectId> kills = world.all_under_way<Kill>();
   ASSERT_EQ(kills.size(), 1u);

@@ -12,9 +12,9 @@ namespace {
 
 using namespace reeve::testing;
 
-constexpr ProjectNo other_project{2};
+constexpr ProjectNo second_project{2};
 
-World two_projects() {
+World with_second_project() {
   World world;
   world.ask(project::Open{"/home/ana/other", "other"});
   return world;
@@ -46,18 +46,18 @@ TEST(DefinitionShared, ANameWithTwoSlashesIsOfAllProjects) {
 }
 
 TEST(DefinitionShared, WhatIsSaidOfALockGoesWhenNobodySaysItAnyMore) {
-  World world = two_projects();
+  World world = with_second_project();
   Set set;
   set.locks.set("//main", {5s, {}, false});
   set.locks.set("own", {5s, {}, false});
   load(world, set, "one");
-  load(world, set, "one", other_project);
+  load(world, set, "one", second_project);
 
   load(world, {}, "two");
   EXPECT_FALSE(world.state.locks.defined.contains({default_project, "own"}));
-  EXPECT_TRUE(world.state.locks.defined.contains({other_project, "own"}));
+  EXPECT_TRUE(world.state.locks.defined.contains({second_project, "own"}));
   EXPECT_TRUE(world.state.locks.defined.contains({shared_project, "main"})) << "the other's";
-  load(world, {}, "two", other_project);
+  load(world, {}, "two", second_project);
   EXPECT_TRUE(world.state.locks.defined.empty());
 }
 

@@ -258,7 +258,7 @@ TEST_F(QueueLease, TheSameRequestOverAnotherConnectionTakesOverThePlace) {
   EXPECT_EQ(world.got(waiter).size(), 1u);
 }
 
-using Act = std::tuple<int, int, int>;
+using LeaseAct = std::tuple<int, int, int>;
 
 // Connections, processes and time come and go; the world checks the invariants.
 RC_GTEST_PROP(QueueLeaseLaws, InvariantsHoldWhoeverComesAndGoes, ()) {
@@ -267,8 +267,8 @@ RC_GTEST_PROP(QueueLeaseLaws, InvariantsHoldWhoeverComesAndGoes, ()) {
   config.visibility_timeout = 3s;
   config.dead_letter = lost;
   world.create(bugs, config);
-  const std::vector<Act> acts =
-      *rc::gen::container<std::vector<Act>>(rc::gen::tuple(die(9), die(4), die(4)));
+  const std::vector<LeaseAct> acts =
+      *rc::gen::container<std::vector<LeaseAct>>(rc::gen::tuple(die(9), die(4), die(4)));
   std::vector<TakenItem> taken;
   for (const auto& [verb, a, b] : acts) {
     const SessionId of{static_cast<std::uint64_t>(a)};

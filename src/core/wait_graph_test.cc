@@ -204,11 +204,11 @@ TEST(WaitGraph, TheWaitsBehindAHolderAreItsOwnAndThoseOfAllItWaitsFor) {
   Grants world;
   world.acquire(ana, "one");
   world.acquire(bo, "two");
-  const Reply first = world.acquire(bo, "one", waiting);
-  const Reply second = world.acquire(cy, "two", waiting);
+  const Reply bo_waits = world.acquire(bo, "one", waiting);
+  const Reply cy_waits = world.acquire(cy, "two", waiting);
 
   EXPECT_EQ(wait_graph::waits_behind(world.state, cy, world.stamp.now),
-            (std::vector<WaiterId>{as<Waiting>(first).waiter, as<Waiting>(second).waiter}));
+            (std::vector<WaiterId>{as<Waiting>(bo_waits).waiter, as<Waiting>(cy_waits).waiter}));
   EXPECT_EQ(wait_graph::waits_behind(world.state, ana, world.stamp.now), std::vector<WaiterId>{});
 }
 
