@@ -135,9 +135,11 @@ def seconds_of(moment):
 
 
 def is_alive(pid):
+    """One that was killed keeps its files, and so its locks, until the last of its threads is gone."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+            is_over = file.read().rpartition(")")[2].split()[0] == "Z"
+        return not is_over or len(os.listdir(f"/proc/{pid}/task")) > 1
     except OSError:
         return False
 

@@ -83,6 +83,28 @@ TEST(BoardAny, WhatIsTakenByForceIsForTheFirst) {
   EXPECT_EQ(as<Started>(world.told(waiter)).task, one);
 }
 
+// Two are over at one moment, and the timer of the first serves one who takes the second.
+TEST(BoardAny, WhatIsClaimedWasSaidToBeOverBefore) {
+  AnyWorld world;
+  const BoardTaskId one = world.add("one", frontend);
+  const BoardTaskId two = world.add("two", backend);
+  world.start(one, ana);
+  world.start(two, cy);
+  const WaiterId waiter = world.waiter_for_any(bo, 3h);
+  world.pass(120min);
+  world.forget();
+
+  world.pass(1ms);
+
+  EXPECT_EQ(as<Started>(world.told(waiter)).task, one);
+  std::vector<std::string> of_frontend;
+  for (const EventBody& body : world.heard) {
+    const EventName name = name_of(body);
+    if (name.subject == frontend.name) of_frontend.push_back(name.verb);
+  }
+  EXPECT_EQ(of_frontend, (std::vector<std::string>{"section_expired", "section_locked"}));
+}
+
 TEST(BoardAny, WhenTheLastTaskHasEndedAllWhoWaitAreTold) {
   AnyWorld world;
   const BoardTaskId one = world.add("one", backend);

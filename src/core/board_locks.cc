@@ -44,7 +44,10 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
     return false;
   }
   if (section.lock) {
-    if (section.lock->runner != runner) lose(turn, section.lock->runner);
+    const Tenure before = *section.lock;
+    // Over at this very moment: its own timer is one of those that come next.
+    if (!before.expired) turn.emit(name.project, SectionExpired{name, before.runner});
+    if (before.runner != runner) lose(turn, before.runner);
     unlock(turn, name);
   }
   const Tenure tenure = tenure_for(turn, runner, locking_of(turn, name.project).section_timeout);
@@ -147,8 +150,11 @@ Started take(Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
   }
 
   started.took_task = true;
-  if (before) unlock(turn, id);
   const ProjectNo project = find(turn, id)->project;
+  if (before) {
+    if (!before->expired) turn.emit(project, HasExpired{id, before->runner});
+    unlock(turn, id);
+  }
   const Tenure tenure = tenure_for(turn, runner, locking_of(turn, project).task_timeout);
   Table& table = turn.change().board;
   table.ready.erase(ready_key(id, *table.tasks.find(id)));
