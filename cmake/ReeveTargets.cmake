@@ -75,8 +75,8 @@ endfunction()
 # name another folder whose one serves here, too. TOGETHER: no two of its files call different things
 # by one name, so that several can be compiled in one go; TESTS_TOGETHER: nor do its tests.
 function(reeve_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC;TOGETHER;TESTS_TOGETHER" "PCH;PCH_FROM;TEST_PCH;TEST_PCH_FROM"
-    "USES;WITH")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC;TOGETHER;TESTS_TOGETHER"
+    "PCH;PCH_FROM;TEST_PCH;TEST_PCH_FROM" "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
   if(arg_BESIDE_SRC)
     set(root ${PROJECT_SOURCE_DIR})
