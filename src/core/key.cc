@@ -151,28 +151,6 @@ Command unbound(Command command) {
   return command;
 }
 
-bool is_kept(const reeve::Reply& reply) {
-  if (std::holds_alternative<Refused>(reply.value)) return false;
-  if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply.value)) {
-    return std::holds_alternative<grant::Granted>(*of_grant) ||
-           std::holds_alternative<grant::NotGranted>(*of_grant);
-  }
-  if (const lock::Reply* of_lock = std::get_if<lock::Reply>(&reply.value)) {
-    return std::holds_alternative<lock::Released>(*of_lock) ||
-           std::holds_alternative<lock::Alive>(*of_lock) ||
-           std::holds_alternative<lock::Cleaned>(*of_lock);
-  }
-  if (const semaphore::Reply* of_semaphore = std::get_if<semaphore::Reply>(&reply.value)) {
-    return std::holds_alternative<semaphore::Released>(*of_semaphore) ||
-           std::holds_alternative<semaphore::Alive>(*of_semaphore);
-  }
-  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
-    const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
-    return taken ? !taken->items.empty() : !std::holds_alternative<queue::StaleClaim>(*of_queue);
-  }
-  return true;
-}
-
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
   if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
@@ -234,6 +212,7 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   const Name* found = turn.state().keys.waiting.find(waiter);
   if (!found) return;
   const Name name = *found;
+  if (!is_kept(reply)) return forget(turn, name);
   Table& keys = turn.change().keys;
   keys.waiting.erase(waiter);
   Entry* entry = keys.entries.edit(name);

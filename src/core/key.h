@@ -88,7 +88,8 @@ void forget_waiter(Turn& turn, WaiterId waiter);
 // unless it is another request's by now.
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply);
 
-// The waiter has its answer: the key, if it came with one, keeps it.
+// The waiter has its answer: the key, if it came with one, keeps it, or is forgotten with an answer
+// that is not kept.
 void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply);
 
 void due(Turn& turn, const Due& due);
