@@ -124,6 +124,27 @@ void arm_oldest(Turn& turn, ProjectNo project) {
   turn.arm(Due{project}, due);
 }
 
+// From now on it is the youngest.
+void renew(Turn& turn, const Name& name) {
+  Table& keys = turn.change().keys;
+  Entry* entry = keys.entries.edit(name);
+  CHECK(entry);
+  keys.by_age.erase(Age{name.project, entry->order});
+  entry->since = turn.now();
+  entry->order = ++keys.last_order;
+  keys.by_age.set(Age{name.project, entry->order}, name);
+}
+
+// A request that still waits has its key for as long as it waits.
+void drop_or_renew(Turn& turn, const Name& name) {
+  if (turn.state().keys.entries.find(name)->waiter) return renew(turn, name);
+  drop(turn, name);
+}
+
+bool is_too_old(const Entry& entry, Time now) {
+  return now > saturating_add(entry.since, limits::keys_kept);
+}
+
 }  // namespace
 
 bool Entry::operator==(const Entry& other) const {
@@ -154,7 +175,7 @@ Command unbound(Command command) {
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
   if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
-  if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
+  if (!entry || (!entry->waiter && is_too_old(*entry, turn.now()))) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
   if (!entry->waiter) {
     if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
@@ -184,8 +205,12 @@ void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::R
   }
   keys.by_age.set(Age{name.project, entry.order}, name);
   keys.entries.set(name, std::move(entry));
-  if (++keys.counts.edit_or_insert(name.project) > limits::keys_a_project) {
-    drop(turn, Name(*oldest(turn, name.project)));
+  ++keys.counts.edit_or_insert(name.project);
+  // What is over the limit and cannot go in this step goes with the next key.
+  while (*turn.state().keys.counts.find(name.project) > limits::keys_a_project &&
+         turn.may_touch()) {
+    turn.touch();
+    drop_or_renew(turn, Name(*oldest(turn, name.project)));
   }
   arm_oldest(turn, name.project);
 }
@@ -220,6 +245,9 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   entry->waiter.reset();
   entry->reply = Boxed<reeve::Reply>(kept(reply));
   entry->unheard = true;
+  // Its day begins with its answer.
+  renew(turn, name);
+  arm_oldest(turn, name.project);
 }
 
 void due(Turn& turn, const Due& due) {
@@ -227,9 +255,9 @@ void due(Turn& turn, const Due& due) {
     const Name* name = oldest(turn, due.project);
     if (!name) break;
     const Entry* entry = turn.state().keys.entries.find(*name);
-    if (turn.now() <= saturating_add(entry->since, limits::keys_kept)) break;
+    if (!is_too_old(*entry, turn.now())) break;
     turn.touch();
-    drop(turn, Name(*name));
+    drop_or_renew(turn, Name(*name));
   }
   arm_oldest(turn, due.project);
 }

@@ -127,6 +127,51 @@ TEST(Key, TheAnswerToAWaitIsKeptUnderItsKey) {
   EXPECT_EQ(world.ask(acquire("bo", 1min), second_connection, "k"), world.answers[0].reply);
 }
 
+lock::Acquire acquire_for_ever(const char* who, std::optional<Duration> wait = {}) {
+  lock::Acquire command = acquire(who, wait);
+  command.timeout = 24h * 365;
+  return command;
+}
+
+TEST(Key, ARequestThatStillWaitsHasItsKeyForAsLongAsItWaits) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k"));
+
+  for (const Duration longer : {Duration{24h} + 1ms, Duration{24h} + 1ms, Duration{72h}}) {
+    world.pass(longer);
+    EXPECT_EQ(as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k")), waiting);
+  }
+  EXPECT_EQ(world.state.grants.waiters.size(), 1u);
+  EXPECT_EQ(world.ask(acquire("cy"), {}, "k"), refused(Why::KeyReused, "k"));
+}
+
+TEST(Key, ARequestThatStillWaitsHasItsKeyEvenIfNoTickCame) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k"));
+
+  world.stamp.now += 24h + 1ms;
+  EXPECT_EQ(as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k")), waiting);
+}
+
+TEST(Key, TheDayOfAKeyBeginsWithItsAnswer) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  world.ask(acquire_for_ever("bo", 24h * 7), {}, "k");
+  world.ask(push("1"), {}, "younger");
+  world.pass(20h);
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  ASSERT_EQ(world.answers.size(), 1u);
+  const Reply granted = world.answers[0].reply;
+
+  world.pass(24h);
+  EXPECT_FALSE(world.state.keys.entries.contains({default_project, "younger"}));
+  EXPECT_EQ(world.ask(acquire_for_ever("bo", 24h * 7), {}, "k"), granted);
+  world.pass(1ms);
+  EXPECT_TRUE(world.state.keys.entries.empty());
+}
+
 // Else the client that lost its connection could never ask again under the key it has.
 TEST(Key, TheEndOfAConnectionIsNoAnswerToKeep) {
   World world;
@@ -404,6 +449,25 @@ TEST(Key, AProjectKeepsItsLastHundredThousand) {
   EXPECT_EQ(state.keys.entries.size(), limits::keys_a_project);
   EXPECT_FALSE(ask(1)) << "still known";
   EXPECT_TRUE(ask(0)) << "the oldest was forgotten";
+}
+
+TEST(Key, OneThatStillWaitsIsNotTheOldestToBeForgotten) {
+  World world;
+  world.ask(acquire("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 1min), {}, "waits"));
+  State state = world.state;
+  const Stamp stamp = world.stamp;
+  for (std::size_t i = 0; i < limits::keys_a_project; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const Said said =
+        apply_to(state, Request{.key = key, .command = EmitCustom{"ci:green", {}}}, stamp);
+    ASSERT_TRUE(said.changed);
+  }
+  EXPECT_EQ(state.keys.entries.size(), limits::keys_a_project);
+  EXPECT_FALSE(state.keys.entries.contains({default_project, "k0"}));
+  const Said again = apply_to(
+      state, Request{.key = "waits", .command = lock::Command{acquire("bo", 1min)}}, stamp);
+  EXPECT_EQ(as<Waiting>(again.reply), waiting);
 }
 
 }  // namespace
