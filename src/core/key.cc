@@ -172,6 +172,8 @@ Command unbound(Command command) {
   return command;
 }
 
+bool is_kept(const reeve::Reply& reply) { return did_something(reply); }
+
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
   if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
