@@ -141,7 +141,7 @@ void tell_board(Tell& tell, const Reply& reply) {
 MeantTask task_meant(const State& state, ProjectNo project, std::string_view text) {
   const std::string whole(text);
   if (const auto id = parse_id<BoardTaskId>(text); id && state.board.tasks.contains(*id)) {
-    return {id, id};
+    return {*id, id};
   }
   std::optional<BoardTaskId> open;
   std::optional<BoardTaskId> any;
