@@ -11,6 +11,19 @@
 #include <utility>
 
 namespace reeve::sim {
+namespace {
+
+// Whether a retry must be told this again. Of grants and takes it has an opinion of its own: what
+// was given, and that a wait is over. Of the rest it knows nothing but what the core says.
+bool stands(const Reply& reply) {
+  if (word<grant::Reply>(reply)) {
+    return word<grant::Granted>(reply) || word<grant::NotGranted>(reply);
+  }
+  if (const auto* taken = word<queue::Taken>(reply)) return !taken->items.empty();
+  return key::is_kept(reply);
+}
+
+}  // namespace
 
 Oracle::Oracle(Report& report)
     : report_(report),
@@ -226,7 +239,7 @@ void Oracle::advance_models(engine::Sequence through) {
       if (key == waiting_keys_.end()) continue;
       // The end of its connection is nobody's answer: the key is as new.
       const auto* left = word<grant::NotGranted>(answer.reply);
-      if ((left && left->left == Left::SessionEnded) || !key::is_kept(answer.reply)) {
+      if ((left && left->left == Left::SessionEnded) || !stands(answer.reply)) {
         keys_.erase(key->second);
       } else {
         keys_[key->second].waiter.reset();
@@ -259,7 +272,7 @@ void Oracle::advance_models(engine::Sequence through) {
 void Oracle::judge_key(const Request& request, const Reply& reply, bool applied) {
   if (request.key.empty()) return;
   const auto found = keys_.find(request.key);
-  if (found == keys_.end() && (!applied || !key::is_kept(reply))) return;
+  if (found == keys_.end() && (!applied || !stands(reply))) return;
   const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (found == keys_.end()) {
     Remembered remembered{digest, std::nullopt, reply};

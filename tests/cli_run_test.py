@@ -59,6 +59,9 @@ class LockRun(Home):
     def test_waiting_for_what_one_runs_inside_is_refused(self):
         inner = [REEVE, "lock", "run", "a", "--wait", "--", "true"]
         self.assertIn("never", self.err("lock", "run", "a", "--", *inner, code=6))
+        self.reeve("sem", "create", "s", "--capacity", "1")
+        inner = [REEVE, "sem", "run", "s", "--wait", "--", "true"]
+        self.assertIn("never", self.err("sem", "run", "s", "--", *inner, code=6))
 
     def test_what_runs_inside_does_not_give_back_the_locks_of_its_run_by_accident(self):
         inner = f"{REEVE} lock release a; echo $?; {REEVE} lock heartbeat a --token $REEVE_FENCE; echo $?; {REEVE} lock show a -q"
@@ -204,6 +207,14 @@ class QueueWork(Home):
                        'echo "$REEVE_QUEUE $REEVE_ATTEMPT $(cat)"')
         self.assertEqual(out.split("\n"), ["q 1 plain", 'q 1 {"a":1}'])
         self.assertEqual(self.data("queue", "stats", "q")["queues"][0]["completed"], 2)
+
+    def test_what_it_runs_inside_is_told_with_every_take(self):
+        self.reeve("queue", "push", "q", "x")
+        self.reeve("queue", "work", "q", "--once", "--exec", "true", env={"REEVE_HOLDER": "outer"})
+        inputs = [line[line.index("{"):] for line in self.out("journal", "cat").split("\n") if '"take"' in line]
+        (take,) = [json.loads(text)["request"]["command"]["queue"]["take"] for text in inputs]
+        self.assertEqual([outer["name"] for outer in take["meta"]["within"]], ["outer"])
+        self.assertRegex(take["holder"]["name"], "^work-")
 
     def test_a_failure_keeps_the_end_of_stderr(self):
         self.reeve("queue", "create", "q", "--max-attempts", "1")

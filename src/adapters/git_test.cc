@@ -331,6 +331,37 @@ TEST_F(GitTest, ACheckedOutBranchWithChangesInTheWayIsNotMoved) {
   EXPECT_EQ(home.read("project/README"), "being edited\n");
 }
 
+// Both sides changed README, so that git asks a driver of ours, which moves main as somebody else
+// might in that moment.
+TEST_F(GitTest, ABranchThatHasMovedMeanwhileIsLeftWhereItIs) {
+  const std::string path = workspace();
+  commit("README", "ours\n", "work", path);
+  commit("README", "theirs\n", "meanwhile");
+  const std::string before = head("main");
+  git("checkout -q -b elsewhere");
+  commit("other", "y\n", "by another");
+  const std::string moved = head("elsewhere");
+  git("checkout -q main");
+  std::filesystem::create_directories(root + "/.git/info");
+  std::ofstream(root + "/.git/info/attributes") << "README merge=mover\n";
+  git("config merge.mover.driver \"git --git-dir='" + root + "/.git' update-ref refs/heads/main " +
+      moved + "\"");
+
+  for (const bool checked_out : {true, false}) {
+    for (const MergeStrategy strategy :
+         {MergeStrategy::Rebase, MergeStrategy::Squash, MergeStrategy::Merge}) {
+      git("update-ref refs/heads/main " + before);
+      if (!checked_out) git("checkout -q --detach");
+      const Outcome outcome = merge(strategy);
+      EXPECT_EQ(outcome.exit_code, 1);
+      EXPECT_TRUE(outcome.output.ends_with("main has moved meanwhile: nothing was changed\n"))
+          << outcome.output;
+      EXPECT_EQ(head("main"), moved);
+      EXPECT_FALSE(std::filesystem::exists(home.at("home/merges/" + reeve::to_text(pipeline))));
+    }
+  }
+}
+
 TEST_F(GitTest, BranchesThatAreNotThereAreNamed) {
   EXPECT_EQ(merge(MergeStrategy::FastForward, "nothing").output, "there is no branch nothing\n");
   EXPECT_EQ(play(Merge{pipeline, "main", "nothing", MergeStrategy::FastForward, {}}).output,

@@ -71,7 +71,7 @@ TEST_F(BoardMethods, ALockedTaskIsToldInTheWordsOfTheSeed) {
   EXPECT_TRUE(has(start(id, "bo"),
                   {R"("message":"Task is locked by another runner","data":{"code":"TASK_LOCKED",)"
                    R"("details":{"taskId":")" +
-                   id + R"(","lockedBy":"ana","expiresAt":"2019-12-20T01:00:00.000Z"}})"}));
+                   id + R"(","lockedBy":"ana","expiresAt":"2019-12-20T01:00:00.000Z"},"seq":)"}));
 }
 
 TEST_F(BoardMethods, ALockedSectionIsToldInTheWordsOfTheSeed) {
@@ -80,7 +80,7 @@ TEST_F(BoardMethods, ALockedSectionIsToldInTheWordsOfTheSeed) {
       has(start(add("two", R"(,"section":"backend")"), "bo"),
           {R"("message":"Section is locked by another runner","data":{"code":"SECTION_LOCKED",)"
            R"("details":{"sectionId":"backend","lockedBy":"ana",)"
-           R"("expiresAt":"2019-12-20T02:00:00.000Z"}})"}));
+           R"("expiresAt":"2019-12-20T02:00:00.000Z"},"seq":)"}));
 }
 
 TEST_F(BoardMethods, ATaskIsFoundByIdTitleAndTheBeginningOfItsId) {

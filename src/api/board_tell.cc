@@ -141,7 +141,7 @@ void tell_board(Tell& tell, const Reply& reply) {
 MeantTask task_meant(const State& state, ProjectNo project, std::string_view text) {
   const std::string whole(text);
   if (const auto id = parse_id<BoardTaskId>(text); id && state.board.tasks.contains(*id)) {
-    return {*id, *id};
+    return {*id, id};
   }
   std::optional<BoardTaskId> open;
   std::optional<BoardTaskId> any;
@@ -219,7 +219,7 @@ std::optional<board::Wait> wait_on_board(Asking& ask) {
   const std::optional<Duration> wait = ask.wait();
   if (!wait) return std::nullopt;
   if (*wait == Duration::max()) return board::Wait{};
-  return board::Wait{*wait};
+  return board::Wait{wait};
 }
 
 }  // namespace reeve::api

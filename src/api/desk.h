@@ -73,9 +73,9 @@ class Steward {
   };
   virtual HistoryUse history() const { return {}; }
   // When all that is durable now is in it, or it is off.
-  virtual void sync_history(std::function<void()> done) { done(); }
+  virtual void sync_history(const std::function<void()>& done) { done(); }
   // When it was made anew, or could not be.
-  virtual void rebuild_history(std::function<void()> done) { done(); }
+  virtual void rebuild_history(const std::function<void()>& done) { done(); }
 };
 
 class Desk final : public engine::Listener {

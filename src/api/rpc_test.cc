@@ -326,6 +326,20 @@ TEST_F(RpcTest, AKeyIsAppliedOnce) {
   EXPECT_EQ(counter.engine().state().queues.items.size(), 1U);
 }
 
+TEST_F(RpcTest, AnErrorTellsItsPlaceInTheOrderAsAResultDoes) {
+  const auto seq = [&] { return R"("seq":)" + std::to_string(counter.engine().durable()) + "}}}"; };
+  counter.ask(ana, "lock.acquire", R"({"names":["main"],"holder":"ana"})");
+  const std::string busy = counter.ask(ana, "lock.acquire", R"({"names":["main"],"holder":"bo"})");
+  EXPECT_TRUE(has(busy, {R"("code":"LOCKED","details":{)", seq()}));
+  EXPECT_TRUE(has(counter.ask(ana, "lock.release", R"({"name":"main","holder":"bo"})"), {seq()}));
+  counter.ask(ana, "queue.push", R"({"queue":"q","data":1})");
+  EXPECT_TRUE(has(counter.ask(ana, "task.show", R"({"id":"task-none"})"), {"error", seq()}));
+
+  const std::string misspelt = counter.ask(ana, "lock.acquire", R"({"nams":["main"]})");
+  EXPECT_TRUE(has(misspelt, {"BAD_PARAMS"}));
+  EXPECT_EQ(misspelt.find(R"("seq":)"), std::string::npos) << "nobody judged it";
+}
+
 TEST_F(RpcTest, TheSameRequestOverAnotherConnectionTakesItsPlace) {
   counter.ask(ana, "lock.acquire", R"({"names":["main"],"holder":"ana"})");
   const std::size_t one = counter.connect();

@@ -26,7 +26,10 @@ Tell::~Tell() {
       to_ += "}}\n";
       break;
     case Said::Error:
-      to_ += "}}}}\n";
+      json.end_object();
+      // What never came before the core has no place in the order.
+      if (sequence_ != 0) json.field("seq", sequence_);
+      to_ += "}}}\n";
       break;
     case Said::Part:
       break;

@@ -51,7 +51,7 @@ class Tell {
 
   // One of the two, once. The result has its "seq" already; fields may be added.
   JsonWriter& result();
-  // `details` may be added with `json` until the end.
+  // `details` may be added with `json` until the end; the "seq" comes after them.
   JsonWriter& error(std::string_view code, std::string_view message);
   JsonWriter& error(int number, std::string_view code, std::string_view message);
 

@@ -108,6 +108,12 @@ Reply Root::answer(const Request& request) {
   if (std::optional<Reply> before = key::recall(turn_, name, digest)) return *std::move(before);
   Reply reply = dispatch(request);
   if (key::is_kept(reply)) key::remember(turn_, name, digest, reply);
+  // Who has just begun to wait may have had its answer in this very step.
+  if (const Waiting* waiting = std::get_if<Waiting>(&reply.value)) {
+    for (const Answer& answer : turn_.answers_) {
+      if (answer.waiter == waiting->waiter) key::answered(turn_, answer.waiter, answer.reply);
+    }
+  }
   return reply;
 }
 

@@ -51,8 +51,9 @@ reeve::Reply on(Turn& turn, const ForceRelease& command) {
               force_task(turn, id, command);
               serve(turn, line_of(id, *find(turn, id)), turn.now());
               const ProjectNo project = find(turn, id)->project;
-              serve_in_order(turn, project, turn.now());
-              serve_any(turn, project, find(turn, id)->section, turn.now());
+              const std::optional<SectionName> section = find(turn, id)->section;
+              serve_in_order(turn, project, section, turn.now());
+              serve_any(turn, project, section, turn.now());
               return {Ok{}};
             });
       },

@@ -108,6 +108,11 @@ void forget(Turn& turn, BoardTaskId task);
 Line line_of(BoardTaskId id, const BoardTask& task);
 // Of those who wait for any task of the project; no section is called so.
 Line line_of_any(ProjectNo project);
+// All lines of those who may take any task that is free in this project, or `where` if that is a
+// section.
+std::vector<Line> lines_of_any(const Turn& turn,
+                               ProjectNo project,
+                               const std::optional<SectionName>& where);
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
 reeve::Reply act(
     Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when);
@@ -119,7 +124,10 @@ reeve::Reply wait_in_line(Turn& turn,
 
 // Gives what there was at `when` to those who waited then, in their order.
 void serve(Turn& turn, const Line& line, Time when);
-void serve_in_order(Turn& turn, ProjectNo project, Time when);
+void serve_in_order(Turn& turn,
+                    ProjectNo project,
+                    const std::optional<SectionName>& where,
+                    Time when);
 // Something may have become free, at `where` if that is a section: those who wait for any task.
 void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when);
 void tell_waiters(Turn& turn, BoardTaskId task);

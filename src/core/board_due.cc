@@ -19,7 +19,8 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
   if (*over_at(lock.lease, turn.leases_from()) <= when) {
     const ProjectNo of = find(turn, what.task)->project;
     end_waits(turn, line_of(what.task, *find(turn, what.task)), when);
-    end_waits(turn, line_of_any(of), when);
+    const std::optional<SectionName> section = find(turn, what.task)->section;
+    for (const Line& line : lines_of_any(turn, of, section)) end_waits(turn, line, when);
   }
   const BoardTask& task = *find(turn, what.task);
   if (!task.lock || task.lock->due != when) return;  // it is another's by now
@@ -44,7 +45,7 @@ void look_at(Turn& turn, const SectionLease& what, Time when) {
   const SectionName& name = what.section;
   if (when > *section_limit(turn.state().board, name, turn.leases_from())) {
     end_waits(turn, name, when);
-    end_waits(turn, line_of_any(name.project), when);
+    for (const Line& line : lines_of_any(turn, name.project, name)) end_waits(turn, line, when);
   }
   const std::optional<Tenure>& lock = find(turn, name)->lock;
   if (!lock || lock->due != when) return;

@@ -22,6 +22,11 @@ class Checker {
   bool is_expected(ProjectNo project, Time due, decltype(DueKey::what) what) const {
     return table_.due.contains({project, due, std::move(what)});
   }
+  // For the runners of every project.
+  bool has_shared_work() const {
+    const auto first = table_.open_sections.lower_bound({shared_project, 0, {}});
+    return first != table_.open_sections.end() && (*first).project == shared_project;
+  }
 
   const State& state_;
   const Table& table_;
@@ -169,7 +174,7 @@ void Checker::waiters() {
           if constexpr (std::is_same_v<Kind, SectionName>) {
             // Any task will do, and others have all that are open.
             const Project* project = table_.projects.find(line.project);
-            if (line.name.empty()) return project && project->open > 0;
+            if (line.name.empty()) return has_shared_work() || (project && project->open > 0);
             const Section* section = table_.sections.find(line);
             return section && section->lock && !section->lock->expired;
           } else {

@@ -2,6 +2,8 @@
 #include "core/board_detail.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 namespace reeve::board {
 namespace {
@@ -61,6 +63,32 @@ std::optional<Left> left_with(const Verdict& verdict) {
 bool wants_any(const Wanted& wanted) {
   const NextTask* next = std::get_if<NextTask>(&wanted);
   return next && !next->section && !next->in_order;
+}
+
+// The section in whose line one stands, if it is one.
+std::optional<SectionName> section_of(const Line& line) {
+  const SectionName* section = std::get_if<SectionName>(&line);
+  if (!section || section->name.empty()) return std::nullopt;
+  return *section;
+}
+
+// Whose runners may take what is free there, of those for whom `head` knows somebody that waits:
+// who has waited for longest comes first. What is shared is for the runners of every project.
+template <class Head>
+std::vector<ProjectNo> concerned(const Turn& turn,
+                                 ProjectNo project,
+                                 const std::optional<SectionName>& where,
+                                 const Head& head) {
+  const bool is_shared = project == shared_project || (where && where->project == shared_project);
+  if (!is_shared) return {project};
+  std::vector<std::pair<WaiterId, ProjectNo>> heads;
+  for (const auto& [number, one] : turn.state().projects.projects) {
+    if (const std::optional<WaiterId> first = head(number)) heads.emplace_back(*first, number);
+  }
+  std::ranges::sort(heads);
+  std::vector<ProjectNo> projects;
+  for (const auto& [waiter, number] : heads) projects.push_back(number);
+  return projects;
 }
 
 // In whose line one stands who was given this verdict; none if there is nothing to wait for.
@@ -158,23 +186,50 @@ std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& r
   return std::nullopt;
 }
 
+// The sections of its own project come first, then those that are shared.
 Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
   const Table& table = turn.state().board;
   if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
   bool open = false;
-  for (auto at = table.open_sections.lower_bound({runner.project, 0, {}});
-       at != table.open_sections.end() && (*at).project == runner.project;
-       ++at) {
-    const Verdict verdict = next_of_section(turn, runner, {runner.project, (*at).name}, when);
-    if (std::holds_alternative<CanStart>(verdict)) return verdict;
-    const Nothing* nothing = std::get_if<Nothing>(&verdict);
-    if (nothing && !nothing->open) continue;
-    if (in_order) return verdict;
-    open = true;
+  for (const ProjectNo project : {runner.project, shared_project}) {
+    for (auto at = table.open_sections.lower_bound({project, 0, {}});
+         at != table.open_sections.end() && (*at).project == project;
+         ++at) {
+      const Verdict verdict = next_of_section(turn, runner, {project, (*at).name}, when);
+      if (std::holds_alternative<CanStart>(verdict)) return verdict;
+      const Nothing* nothing = std::get_if<Nothing>(&verdict);
+      if (nothing && !nothing->open) continue;
+      if (in_order) return verdict;
+      open = true;
+    }
   }
   if (const auto task = first_ready(turn, {runner.project, ""})) return CanStart{*task};
   const Project* project = table.projects.find(runner.project);
   return Nothing{open || (project && project->open > 0)};
+}
+
+std::optional<WaiterId> first_in_order(const Turn& turn, ProjectNo project) {
+  const PersistentSet<OrderWaiter>& waiters = turn.state().board.order_waiters;
+  const auto first = waiters.lower_bound({project, {}});
+  if (first == waiters.end() || (*first).project != project) return std::nullopt;
+  return (*first).waiter;
+}
+
+void serve_in_order_of(Turn& turn, ProjectNo project, Time when) {
+  while (turn.may_touch()) {
+    const std::optional<WaiterId> first = first_in_order(turn, project);
+    if (!first) return;
+    const WaiterId head = *first;
+    turn.touch();
+    if (find_waiter(turn, head)->until <= when) {
+      end_wait(turn, head);
+      continue;
+    }
+    // Its turn comes when it is back (came_back), or goes to the next when it is not.
+    if (!session::is_here(turn, find_waiter(turn, head)->session)) return;
+    try_to_serve(turn, head, when);
+    if (find_waiter(turn, head)) return;
+  }
 }
 
 }  // namespace
@@ -185,6 +240,17 @@ Line line_of(BoardTaskId id, const BoardTask& task) {
 }
 
 Line line_of_any(ProjectNo project) { return SectionName{project, ""}; }
+
+std::vector<Line> lines_of_any(const Turn& turn,
+                               ProjectNo project,
+                               const std::optional<SectionName>& where) {
+  const auto head = [&](ProjectNo one) { return head_of(turn, line_of_any(one)); };
+  std::vector<Line> lines;
+  for (const ProjectNo one : concerned(turn, project, where, head)) {
+    lines.push_back(line_of_any(one));
+  }
+  return lines;
+}
 
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
   return match(
@@ -269,21 +335,13 @@ void serve(Turn& turn, const Line& line, Time when) {
 }
 
 // There is something new to start: those who take the sections in order may want it.
-void serve_in_order(Turn& turn, ProjectNo project, Time when) {
-  while (turn.may_touch()) {
-    const PersistentSet<OrderWaiter>& waiters = turn.state().board.order_waiters;
-    const auto first = waiters.lower_bound({project, {}});
-    if (first == waiters.end() || (*first).project != project) return;
-    const WaiterId head = (*first).waiter;
-    turn.touch();
-    if (find_waiter(turn, head)->until <= when) {
-      end_wait(turn, head);
-      continue;
-    }
-    // Its turn comes when it is back (came_back), or goes to the next when it is not.
-    if (!session::is_here(turn, find_waiter(turn, head)->session)) return;
-    try_to_serve(turn, head, when);
-    if (find_waiter(turn, head)) return;
+void serve_in_order(Turn& turn,
+                    ProjectNo project,
+                    const std::optional<SectionName>& where,
+                    Time when) {
+  const auto head = [&](ProjectNo one) { return first_in_order(turn, one); };
+  for (const ProjectNo one : concerned(turn, project, where, head)) {
+    serve_in_order_of(turn, one, when);
   }
 }
 
@@ -295,7 +353,7 @@ void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& 
     const RunnerName runner = section->lock->runner;
     serve_runner(turn, runner, line_of_any(runner.project), when);
   }
-  serve(turn, line_of_any(project), when);
+  for (const Line& line : lines_of_any(turn, project, where)) serve(turn, line, when);
 }
 
 // The task has ended, or is gone.
@@ -321,8 +379,9 @@ void wait_is_over(Turn& turn, WaiterId id) {
   const Waiter waiter = *find_waiter(turn, id);
   end_wait(turn, id);
   serve(turn, waiter.line, waiter.until);
-  serve_in_order(turn, waiter.runner.project, waiter.until);
-  serve_any(turn, waiter.runner.project, std::nullopt, waiter.until);
+  const std::optional<SectionName> section = section_of(waiter.line);
+  serve_in_order(turn, waiter.runner.project, section, waiter.until);
+  serve_any(turn, waiter.runner.project, section, waiter.until);
 }
 
 void end_waits(Turn& turn, const Line& line, Time when) {
@@ -341,8 +400,8 @@ void leave(Turn& turn, WaiterId id, Left left) {
   remove(turn, id, left);
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line, turn.now());
-  serve_in_order(turn, project, turn.now());
-  serve_any(turn, project, std::nullopt, turn.now());
+  serve_in_order(turn, project, section_of(line), turn.now());
+  serve_any(turn, project, section_of(line), turn.now());
 }
 
 void came_back(Turn& turn, WaiterId id) {
@@ -351,7 +410,7 @@ void came_back(Turn& turn, WaiterId id) {
   const Line line = waiter->line;
   const ProjectNo project = waiter->runner.project;
   serve(turn, line, turn.now());
-  serve_in_order(turn, project, turn.now());
+  serve_in_order(turn, project, section_of(line), turn.now());
 }
 
 // Only what was new: the task may have been the runner's before, and so the section. A section in

@@ -274,6 +274,26 @@ TEST(Definition, NotificationsAreSent) {
   EXPECT_EQ(programs_started(world), (std::vector<std::string>{"notify-send"}));
 }
 
+// Once is what was promised: whoever cannot know whether it was does not do it again.
+TEST(Definition, ANotificationOrHookWhoseEndNobodyKnowsIsNotSentAgain) {
+  World world;
+  load(world, with_hooks("one", {"ci:red"}));
+  world.forget();
+  world.ask(EmitCustom{"ci:red", {}});
+  const std::vector<Start> sent = world.started;
+  ASSERT_EQ(sent.size(), 2u);
+
+  for (const Start& start : sent) {
+    Outcome unknown;
+    unknown.ended = Ended::Unknown;
+    world.finish(start.id, unknown);
+    EXPECT_EQ(world.last.effects, std::vector<Start>{});
+  }
+  EXPECT_TRUE(world.state.outbox.empty());
+  world.pass(24h);
+  EXPECT_EQ(world.started, sent);
+}
+
 TEST(Definition, WhomTheSharedProjectNotifiesIsToldOfWhatHappensInAny) {
   World world = two_projects();
   Set all;

@@ -124,6 +124,27 @@ void arm_oldest(Turn& turn, ProjectNo project) {
   turn.arm(Due{project}, due);
 }
 
+// From now on it is the youngest.
+void renew(Turn& turn, const Name& name) {
+  Table& keys = turn.change().keys;
+  Entry* entry = keys.entries.edit(name);
+  CHECK(entry);
+  keys.by_age.erase(Age{name.project, entry->order});
+  entry->since = turn.now();
+  entry->order = ++keys.last_order;
+  keys.by_age.set(Age{name.project, entry->order}, name);
+}
+
+// A request that still waits has its key for as long as it waits.
+void drop_or_renew(Turn& turn, const Name& name) {
+  if (turn.state().keys.entries.find(name)->waiter) return renew(turn, name);
+  drop(turn, name);
+}
+
+bool is_too_old(const Entry& entry, Time now) {
+  return now > saturating_add(entry.since, limits::keys_kept);
+}
+
 }  // namespace
 
 bool Entry::operator==(const Entry& other) const {
@@ -151,32 +172,12 @@ Command unbound(Command command) {
   return command;
 }
 
-bool is_kept(const reeve::Reply& reply) {
-  if (std::holds_alternative<Refused>(reply.value)) return false;
-  if (const grant::Reply* of_grant = std::get_if<grant::Reply>(&reply.value)) {
-    return std::holds_alternative<grant::Granted>(*of_grant) ||
-           std::holds_alternative<grant::NotGranted>(*of_grant);
-  }
-  if (const lock::Reply* of_lock = std::get_if<lock::Reply>(&reply.value)) {
-    return std::holds_alternative<lock::Released>(*of_lock) ||
-           std::holds_alternative<lock::Alive>(*of_lock) ||
-           std::holds_alternative<lock::Cleaned>(*of_lock);
-  }
-  if (const semaphore::Reply* of_semaphore = std::get_if<semaphore::Reply>(&reply.value)) {
-    return std::holds_alternative<semaphore::Released>(*of_semaphore) ||
-           std::holds_alternative<semaphore::Alive>(*of_semaphore);
-  }
-  if (const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value)) {
-    const queue::Taken* taken = std::get_if<queue::Taken>(of_queue);
-    return taken ? !taken->items.empty() : !std::holds_alternative<queue::StaleClaim>(*of_queue);
-  }
-  return true;
-}
+bool is_kept(const reeve::Reply& reply) { return did_something(reply); }
 
 std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t digest) {
   if (planted(Bug::KeyForgotten)) return std::nullopt;
   const Entry* entry = turn.state().keys.entries.find(name);
-  if (!entry || turn.now() > saturating_add(entry->since, limits::keys_kept)) return std::nullopt;
+  if (!entry || (!entry->waiter && is_too_old(*entry, turn.now()))) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
   if (!entry->waiter) {
     if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
@@ -206,8 +207,12 @@ void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::R
   }
   keys.by_age.set(Age{name.project, entry.order}, name);
   keys.entries.set(name, std::move(entry));
-  if (++keys.counts.edit_or_insert(name.project) > limits::keys_a_project) {
-    drop(turn, Name(*oldest(turn, name.project)));
+  ++keys.counts.edit_or_insert(name.project);
+  // What is over the limit and cannot go in this step goes with the next key.
+  while (*turn.state().keys.counts.find(name.project) > limits::keys_a_project &&
+         turn.may_touch()) {
+    turn.touch();
+    drop_or_renew(turn, Name(*oldest(turn, name.project)));
   }
   arm_oldest(turn, name.project);
 }
@@ -234,6 +239,7 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   const Name* found = turn.state().keys.waiting.find(waiter);
   if (!found) return;
   const Name name = *found;
+  if (!is_kept(reply)) return forget(turn, name);
   Table& keys = turn.change().keys;
   keys.waiting.erase(waiter);
   Entry* entry = keys.entries.edit(name);
@@ -241,6 +247,9 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   entry->waiter.reset();
   entry->reply = Boxed<reeve::Reply>(kept(reply));
   entry->unheard = true;
+  // Its day begins with its answer.
+  renew(turn, name);
+  arm_oldest(turn, name.project);
 }
 
 void due(Turn& turn, const Due& due) {
@@ -248,9 +257,9 @@ void due(Turn& turn, const Due& due) {
     const Name* name = oldest(turn, due.project);
     if (!name) break;
     const Entry* entry = turn.state().keys.entries.find(*name);
-    if (turn.now() <= saturating_add(entry->since, limits::keys_kept)) break;
+    if (!is_too_old(*entry, turn.now())) break;
     turn.touch();
-    drop(turn, Name(*name));
+    drop_or_renew(turn, Name(*name));
   }
   arm_oldest(turn, due.project);
 }

@@ -10,11 +10,11 @@
 #include <optional>
 #include <string>
 
-// A request with a key is applied once: a retry gets the first answer, for 24 h and a
+// A request with a key is applied once: a retry gets the first answer, for 24 h from that and a
 // project's last 100,000. Kept are the digest of the request, so that the same key with
 // another request is found out, and its reply. A reply that changed nothing is not kept:
 // asking again is as good as asking first. A key whose request still waits takes over its
-// place in line.
+// place in line, however long that is.
 namespace reeve {
 class Turn;
 struct Command;
@@ -32,7 +32,7 @@ struct Name {
 
 struct Entry {
   std::uint64_t digest = 0;
-  Time since;
+  Time since;                      // it was answered, or last found to wait still
   std::uint64_t order = 0;         // its place by age
   std::optional<WaiterId> waiter;  // still waiting
   Boxed<reeve::Reply> reply;
@@ -88,7 +88,8 @@ void forget_waiter(Turn& turn, WaiterId waiter);
 // unless it is another request's by now.
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply);
 
-// The waiter has its answer: the key, if it came with one, keeps it.
+// The waiter has its answer: the key, if it came with one, keeps it, or is forgotten with an answer
+// that is not kept.
 void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply);
 
 void due(Turn& turn, const Due& due);

@@ -1,6 +1,6 @@
 #include "core/key.h"
 
-#include "core/testing.h"
+#include "core/board_testing.h"
 
 #include <gtest/gtest.h>
 
@@ -125,6 +125,51 @@ TEST(Key, TheAnswerToAWaitIsKeptUnderItsKey) {
   ASSERT_EQ(world.answers.size(), 1u);
 
   EXPECT_EQ(world.ask(acquire("bo", 1min), second_connection, "k"), world.answers[0].reply);
+}
+
+lock::Acquire acquire_for_ever(const char* who, std::optional<Duration> wait = {}) {
+  lock::Acquire command = acquire(who, wait);
+  command.timeout = 24h * 365;
+  return command;
+}
+
+TEST(Key, ARequestThatStillWaitsHasItsKeyForAsLongAsItWaits) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k"));
+
+  for (const Duration longer : {Duration{24h} + 1ms, Duration{24h} + 1ms, Duration{72h}}) {
+    world.pass(longer);
+    EXPECT_EQ(as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k")), waiting);
+  }
+  EXPECT_EQ(world.state.grants.waiters.size(), 1u);
+  EXPECT_EQ(world.ask(acquire("cy"), {}, "k"), refused(Why::KeyReused, "k"));
+}
+
+TEST(Key, ARequestThatStillWaitsHasItsKeyEvenIfNoTickCame) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k"));
+
+  world.stamp.now += 24h + 1ms;
+  EXPECT_EQ(as<Waiting>(world.ask(acquire("bo", 24h * 7), {}, "k")), waiting);
+}
+
+TEST(Key, TheDayOfAKeyBeginsWithItsAnswer) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  world.ask(acquire_for_ever("bo", 24h * 7), {}, "k");
+  world.ask(push("1"), {}, "younger");
+  world.pass(20h);
+  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  ASSERT_EQ(world.answers.size(), 1u);
+  const Reply granted = world.answers[0].reply;
+
+  world.pass(24h);
+  EXPECT_FALSE(world.state.keys.entries.contains({default_project, "younger"}));
+  EXPECT_EQ(world.ask(acquire_for_ever("bo", 24h * 7), {}, "k"), granted);
+  world.pass(1ms);
+  EXPECT_TRUE(world.state.keys.entries.empty());
 }
 
 // Else the client that lost its connection could never ask again under the key it has.
@@ -404,6 +449,142 @@ TEST(Key, AProjectKeepsItsLastHundredThousand) {
   EXPECT_EQ(state.keys.entries.size(), limits::keys_a_project);
   EXPECT_FALSE(ask(1)) << "still known";
   EXPECT_TRUE(ask(0)) << "the oldest was forgotten";
+}
+
+TEST(Key, OneThatStillWaitsIsNotTheOldestToBeForgotten) {
+  World world;
+  world.ask(acquire("ana"));
+  const Waiting waiting = as<Waiting>(world.ask(acquire("bo", 1min), {}, "waits"));
+  State state = world.state;
+  const Stamp stamp = world.stamp;
+  for (std::size_t i = 0; i < limits::keys_a_project; ++i) {
+    const std::string key = "k" + std::to_string(i);
+    const Said said =
+        apply_to(state, Request{.key = key, .command = EmitCustom{"ci:green", {}}}, stamp);
+    ASSERT_TRUE(said.changed);
+  }
+  EXPECT_EQ(state.keys.entries.size(), limits::keys_a_project);
+  EXPECT_FALSE(state.keys.entries.contains({default_project, "k0"}));
+  const Said again = apply_to(
+      state, Request{.key = "waits", .command = lock::Command{acquire("bo", 1min)}}, stamp);
+  EXPECT_EQ(as<Waiting>(again.reply), waiting);
+}
+
+// ── Which answers a retry gets again, noun by noun ──
+
+using Replies = std::vector<reeve::Reply>;
+
+const ItemId some_item{2};
+
+void expect_kept(const Replies& replies, bool kept) {
+  for (std::size_t i = 0; i < replies.size(); ++i) EXPECT_EQ(is_kept(replies[i]), kept) << i;
+}
+
+TEST(KeyKept, WhatIsDoneIsAndARefusalIsNot) {
+  expect_kept({Ok{}, Waiting{WaiterId{1}}}, true);
+  expect_kept({refused(Why::NotFound, "x")}, false);
+}
+
+// That a wait is over is kept: a retry is not to wait anew.
+TEST(KeyKept, OfGrantsWhatWasGivenAndThatAWaitIsOver) {
+  expect_kept({grant::Granted{}, grant::NotGranted{}}, true);
+  expect_kept({grant::Busy{}, grant::Full{}, grant::WouldDeadlock{}}, false);
+}
+
+TEST(KeyKept, OfLocksAndSlotsWhatWasGivenBackOrExtended) {
+  expect_kept({lock::Released{}, lock::Alive{}, lock::Cleaned{}}, true);
+  expect_kept({lock::NotOwner{}, lock::AlreadyFree{}, lock::Lost{}, lock::Valid{}}, false);
+  expect_kept({lock::Superseded{}}, false);
+  expect_kept({semaphore::Released{}, semaphore::Alive{}}, true);
+  expect_kept({semaphore::NotHolder{}, semaphore::Lost{}}, false);
+}
+
+TEST(KeyKept, OfQueuesWhatHasAnItemInIt) {
+  expect_kept({queue::Pushed{}, queue::Extended{}, queue::Counted{}}, true);
+  expect_kept({queue::Taken{{queue::TakenItem{}}, false}}, true);
+  expect_kept({queue::Taken{}, queue::Taken{{}, true}, queue::StaleClaim{}}, false);
+  expect_kept({queue::Settled{{queue::StaleClaim{some_item, {}}, some_item}}}, true);
+  expect_kept({queue::Settled{{queue::StaleClaim{some_item, {}}}}}, false);
+}
+
+TEST(KeyKept, OfAgentsWhatReachedTheOneThatWorks) {
+  expect_kept({task::Begun{}, task::Beat{}}, true);
+  expect_kept({task::Beat{true, {}, false}, task::Superseded{}, task::AlreadyDone{}}, false);
+}
+
+TEST(KeyKept, OfDispatchesWhatWasSent) {
+  expect_kept({dispatch::Planned{}, dispatch::Again{}}, true);
+  expect_kept({dispatch::Busy{}, dispatch::LookAgain{}}, false);
+}
+
+TEST(KeyKept, OfPipelinesWorkersCronsAndProjectsWhatBegan) {
+  expect_kept({pipeline::Started{}, worker::Working{}, project::Opened{}}, true);
+  expect_kept({cron::Enabled{}, cron::Fired{}, cron::Buffered{}}, true);
+  expect_kept({cron::Skipped{}}, false);
+}
+
+TEST(KeyKept, OfTheBoardWhatChangedIt) {
+  expect_kept({board::Added{}, board::Started{}, board::Extended{}, board::Alive{}}, true);
+  expect_kept({board::CleanedUp{}, board::WaitEnded{}}, true);
+  expect_kept({board::TaskLocked{}, board::SectionLocked{}, board::TaskFinished{}}, false);
+  expect_kept({board::Lost{}, board::Found{}, board::Nothing{}}, false);
+}
+
+// A question that nobody answered was put all the same.
+TEST(KeyKept, OfDecisionsTheAnswerAndThatThereWasNone) {
+  expect_kept({decision::Resolved{}, decision::NotAnswered{}}, true);
+  expect_kept({decision::AlreadyAnswered{}}, false);
+}
+
+TEST(KeyKept, OfMailWhatWasSentAndNotWhatWasRead) {
+  expect_kept({mailbox::Sent{}, mailbox::Acked{}}, true);
+  expect_kept({mailbox::Mail{}}, false);
+}
+
+TEST(KeyKept, ATaskThatWasLockedMayBeAskedForAgain) {
+  board::BoardWorld world;
+  const BoardTaskId task = world.add("one");
+  world.start(task, board::ana);
+  const board::Start start{task, board::bo, {}};
+  EXPECT_TRUE(is<board::TaskLocked>(world.ask(start, {}, "k")));
+  world.say(board::PutBack{task, board::ana, {}});
+
+  EXPECT_TRUE(is<board::Started>(world.ask(start, {}, "k")));
+}
+
+TEST(KeyKept, AWaitThatGaveNothingMayBeginAgainUnderItsKey) {
+  board::BoardWorld world;
+  const BoardTaskId task = world.add("one");
+  world.start(task, board::ana);
+  const board::Start start{task, board::bo, board::Wait{1min}};
+  const Waiting first = as<Waiting>(world.ask(start, first_connection, "k"));
+  world.pass(1min);
+  EXPECT_TRUE(is<board::TaskLocked>(world.told(first.waiter)));
+  EXPECT_TRUE(world.state.keys.entries.empty());
+
+  EXPECT_NE(as<Waiting>(world.ask(start, first_connection, "k")), first);
+}
+
+TEST(KeyKept, ATakeThatWaitedForNothingMayBeginAgainUnderItsKey) {
+  World world;
+  const queue::Take take{{{default_project, "jobs"}}, holder("bo"), {}, 1, 1min};
+  EXPECT_TRUE(is<Waiting>(world.ask(take, first_connection, "k")));
+  world.pass(1min);
+  ASSERT_EQ(world.answers.size(), 1u);
+  world.ask(push("1"));
+
+  EXPECT_EQ(as<queue::Taken>(world.ask(take, first_connection, "k")).items.size(), 1u);
+}
+
+// It ends at its own limit, counted from when it began.
+TEST(KeyKept, AWaitForALockThatIsOverIsNotBegunAnew) {
+  World world;
+  world.ask(acquire_for_ever("ana"));
+  EXPECT_TRUE(is<Waiting>(world.ask(acquire("bo", 1min), first_connection, "k")));
+  world.pass(1min);
+  ASSERT_EQ(world.answers.size(), 1u);
+
+  EXPECT_EQ(world.ask(acquire("bo", 1min), first_connection, "k"), world.answers[0].reply);
 }
 
 }  // namespace

@@ -72,6 +72,9 @@ struct Reply {
   bool operator==(const Reply& other) const;
 };
 
+// Whether it gave something, or says that something is done.
+bool did_something(const Reply& reply);
+
 Reply refused(Why why, std::string subject);
 
 }  // namespace reeve

@@ -175,6 +175,23 @@ TEST(Task, WhatIsSaidToItReachesItsSessionOrIsRefused) {
   EXPECT_EQ(world.heard, (std::vector<EventBody>{Event{WasUnreached{id, "no pane"}}}));
 }
 
+TEST(Task, WordsOfWhichNobodyKnowsWhetherTheyArrivedAreNotSaidAgainButShown) {
+  World world;
+  const WorkId id = begin_running(world);
+  world.ask(Command{SendText{id, "m1", "hello"}});
+  world.ask(Command{Nudge{id, "go on"}});
+  const std::vector<Start> said = world.started;
+  ASSERT_EQ(said.size(), 2u);
+
+  for (const Start& start : said) {
+    world.forget();
+    world.finish(start.id, ended(Ended::Unknown, "the daemon was killed"));
+    EXPECT_EQ(world.heard,
+              (std::vector<EventBody>{Event{WasUnreached{id, "the daemon was killed"}}}));
+    EXPECT_EQ(world.started, std::vector<Start>{});
+  }
+}
+
 TEST(Task, ARunToCompletionHearsNothing) {
   World world;
   const WorkId id = begin_in(world, resolver());

@@ -12,6 +12,22 @@ void say(engine::Engine& engine, Command command, Stamp now) {
 
 }  // namespace
 
+std::optional<EffectId> unwanted(const State& state, const adapters::Report& report) {
+  using Unwanted = std::optional<EffectId>;
+  const auto not_open = [&](EffectId effect) {
+    return state.outbox.contains(effect) ? Unwanted{} : Unwanted{effect};
+  };
+  return match(
+      report,
+      [&](const adapters::EffectDone& done) { return not_open(done.effect); },
+      [&](const adapters::EffectObserved& seen) { return not_open(seen.effect); },
+      [](const adapters::ProcessEnded&) { return Unwanted{}; },
+      [](const adapters::AgentActive&) { return Unwanted{}; },
+      [](const adapters::AgentGone&) { return Unwanted{}; },
+      [](const adapters::ChildStarted&) { return Unwanted{}; },
+      [](const adapters::ChildAlive&) { return Unwanted{}; });
+}
+
 void tell(engine::Engine& engine, const adapters::Report& report, Stamp now) {
   match(
       report,

@@ -231,6 +231,11 @@ void Loop::collect() {
 void Loop::hear_hands() {
   hands_.durable(engine_.durable());
   for (const adapters::Report& report : hands_.take()) {
+    if (const std::optional<EffectId> effect = unwanted(engine_.state(), report)) {
+      log_.say("the outcome of effect {}-{} came, for which nobody waits: it is dropped",
+               effect->sequence,
+               effect->index);
+    }
     tell(engine_, report, now_);
     hands_.decided(report, engine_.state().sequence);
   }

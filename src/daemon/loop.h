@@ -69,8 +69,8 @@ class Loop final : public api::Steward {
   std::optional<Process> process(std::int64_t pid, bool group) const override;
   JournalUse journal_use() const override;
   HistoryUse history() const override;
-  void sync_history(std::function<void()> done) override;
-  void rebuild_history(std::function<void()> done) override;
+  void sync_history(const std::function<void()>& done) override;
+  void rebuild_history(const std::function<void()>& done) override;
 
  private:
   enum class Stage : std::uint8_t { Serving, Ending, Finishing, Saving, Over };

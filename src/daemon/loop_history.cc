@@ -113,13 +113,13 @@ api::Steward::HistoryUse Loop::history() const {
 }
 
 // What was durable when it was asked may not have been delivered yet: it is with the next turn.
-void Loop::sync_history(std::function<void()> done) {
-  sync_waiters_.push_back({engine_.durable(), std::move(done)});
+void Loop::sync_history(const std::function<void()>& done) {
+  sync_waiters_.push_back({engine_.durable(), done});
   more_ = true;
 }
 
-void Loop::rebuild_history(std::function<void()> done) {
-  rebuild_waiters_.push_back(std::move(done));
+void Loop::rebuild_history(const std::function<void()>& done) {
+  rebuild_waiters_.push_back(done);
   rebuild_wanted_ = true;
   more_ = true;
 }

@@ -147,6 +147,24 @@ TEST(Recovery, CutsATornTailAndSaysSo) {
   EXPECT_EQ(open(scratch.files())->payloads, (Strings{"a", "d"}));
 }
 
+// At the end of the journal, where a broken one would be cut.
+TEST(Recovery, RefusesARecordOfAnUnknownTypeAndCutsNothing) {
+  Scratch scratch;
+  {
+    const Result<Opened> opened = open(scratch.files());
+    commit(*opened->journal, {"a"});
+    Entry newer = entry("b");
+    newer.type = static_cast<RecordType>(9);
+    ASSERT_TRUE(opened->journal->commit({&newer, 1}).has_value());
+  }
+  for (int i = 0; i < 2; ++i) {
+    expect_refused(scratch,
+                   Error::Code::Conflict,
+                   scratch.path(segment_name(1)) + " at offset " +
+                       std::to_string(block_size + small_record) + ": holds a record of type 9");
+  }
+}
+
 TEST(Recovery, RefusesDamageBeforeAValidGroup) {
   Scratch scratch;
   {

@@ -230,6 +230,7 @@ std::optional<Failure> write_plot(const Stats& stats, const std::string& file) {
   out << stats::plot(stats);
   out.flush();
   if (out) return std::nullopt;
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   return Failure{"IO", fmt::format("{} cannot be written: {}", file, std::strerror(errno))};
 }
 

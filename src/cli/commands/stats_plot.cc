@@ -140,12 +140,12 @@ class Picture {
     text(left - 50, top - 12, heading, "font-size=\"14\" font-weight=\"600\" fill=\"#2e3440\"");
     const double bottom = top + panel_height;
     constexpr int marks = 6;
-    const bool days = stats_.until - stats_.from > 2 * 86'400'000;
+    const bool days = stats_.until - stats_.from > std::int64_t{2} * 86'400'000;
     for (int i = 0; i <= marks; ++i) {
       const double x = x_of(static_cast<double>(i) / marks);
       const std::string moment =
           format_moment(stats_.from + (stats_.until - stats_.from) * i / marks);
-      const bool seconds = stats_.until - stats_.from < 10 * 60'000;
+      const bool seconds = stats_.until - stats_.from < 600'000;
       const std::string shown = days      ? moment.substr(5, 5)
                                 : seconds ? moment.substr(11, 8)
                                           : moment.substr(11, 5);
