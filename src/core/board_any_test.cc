@@ -232,6 +232,7 @@ TEST(BoardShared, InOrderTheyAreWaitedForLastAndANewOneIsTaken) {
   const BoardTaskId earlier = world.add("earlier", backend);
   EXPECT_EQ(as<Started>(world.told(own)).task, earlier);
 
+  world.finish(mine, world.dan);
   const WaiterId last = world.waits(world.eve, true);
   world.add("elsewhere", more_of_it);
   EXPECT_TRUE(is<Ok>(world.told(last))) << "that comes after what is held";
