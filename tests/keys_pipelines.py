@@ -364,3 +364,12 @@ class Agents(Project):
         """.replace("            ", "    "))
         self.failed("go")
         self.assertIn("kept world", self.lines("kept"))
+
+    def test_one_that_publishes_values_gets_somewhere(self):
+        self.write(AGENT + """
+            mode             = "print"
+            command          = "for i in 1 2 3 4 5; do sleep 1; echo n=$i >> $REEVE_OUTPUT; done"
+            progress_timeout = "2500ms"
+            on_idle          = ["fail"]
+        """.replace("            ", "    "))
+        self.done("go")

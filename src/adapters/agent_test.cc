@@ -84,6 +84,33 @@ TEST_F(AgentTest, WhatItSaysIsASignOfLife) {
   EXPECT_FALSE(next<AgentActive>(1500ms));  // silence is none
 }
 
+TEST_F(AgentTest, WordsAreNoProgressButAValueIs) {
+  begin(agent("echo one; sleep 2; echo done=1 >> $REEVE_OUTPUT; sleep 300", false), to);
+  const std::optional<AgentActive> words = next<AgentActive>();
+  ASSERT_TRUE(words);
+  EXPECT_FALSE(words->progress);
+  const std::optional<AgentActive> value = next<AgentActive>();
+  ASSERT_TRUE(value);
+  EXPECT_TRUE(value->progress);
+  EXPECT_FALSE(next<AgentActive>(1500ms));
+}
+
+TEST_F(AgentTest, ACommitIsProgressAlsoOfOneThatSaysNothing) {
+  // In a worktree, and in a folder of it.
+  ASSERT_EQ(output_of("cd '" + root +
+                      "' && git init -q . && git config user.name a && git config user.email a@b"
+                      " && git commit -q --allow-empty -m one && git worktree add -q tree 2>&1"
+                      " && mkdir tree/folder"),
+            "");
+  Spawn spawn = agent("sleep 2; git commit -q --allow-empty -m two; sleep 300", false);
+  spawn.workspace = root + "/tree/folder";
+  begin(spawn, to);
+  const std::optional<AgentActive> commit = next<AgentActive>();
+  ASSERT_TRUE(commit);
+  EXPECT_TRUE(commit->progress);
+  EXPECT_FALSE(next<AgentActive>(1500ms));
+}
+
 TEST_F(AgentTest, TheChildOfADispatchIsToldOf) {
   Spawn spawn = agent("echo hello; sleep 300", false);
   spawn.kind.clear();

@@ -23,10 +23,11 @@ struct ProcessEnded {
   Process process;
 };
 
-// An agent said something: it is at work.
+// An agent said something: it is at work. `progress`: it published a value, or committed.
 struct AgentActive {
   WorkId work;
   agent::Source source = agent::Source::Log;
+  bool progress = false;
 };
 // Nothing of an agent's session is left.
 struct AgentGone {

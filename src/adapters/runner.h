@@ -104,7 +104,8 @@ class Runner final : public engine::Hands {
     std::optional<Duration> grace = {};  // it is to be ended
     Clock::time_point kill_at = Clock::time_point::max();
     Clock::time_point give_up_at = Clock::time_point::max();
-    std::uint64_t said = 0;  // changes when the log grows
+    std::uint64_t said = 0;                 // changes when the log grows
+    std::optional<std::uint64_t> got = {};  // changes when it gets something done
     Clock::time_point told_at = {};
     bool was_alive = false;
   };

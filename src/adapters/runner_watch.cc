@@ -1,3 +1,4 @@
+#include "adapters/progress.h"
 #include "adapters/runner.h"
 
 #include <chrono>
@@ -20,15 +21,7 @@ constexpr std::size_t leftovers_a_look = 16;
 
 // Another number whenever the log has grown, however it is kept.
 std::uint64_t growth_of(const std::string& log) {
-  std::uint64_t sum = 0;
-  for (const char* end : {"", ".tail"}) {
-    struct stat about{};
-    if (stat((log + end).c_str(), &about) != 0) continue;
-    const auto seconds = static_cast<std::uint64_t>(about.st_mtim.tv_sec);
-    sum = sum * 31 + static_cast<std::uint64_t>(about.st_size);
-    sum = sum * 31 + seconds * 1'000'000'000U + static_cast<std::uint64_t>(about.st_mtim.tv_nsec);
-  }
-  return sum;
+  return change_of(log) * 31 + change_of(log + ".tail");
 }
 
 }  // namespace
@@ -53,24 +46,26 @@ void Runner::look_at(RunNo number, Clock::time_point now) {
 void Runner::watch_growth(Run& run, Clock::time_point now) {
   const Spawn* spawn = std::get_if<Spawn>(&run.what.what);
   if (!spawn || run.starts || run.log.empty()) return;
+  if (now < run.told_at + tell_again) return;
   const std::uint64_t said = growth_of(run.log);
-  const bool is_first = run.said == 0;
-  if (said == run.said || now < run.told_at + tell_again) return;
-  run.said = said;
+  const std::uint64_t got = progress_of(run.folder.path() + "/output", spawn->workspace);
+  // What was there when we first looked is not its doing, or was told by the daemon before us.
+  const bool progress = got != std::exchange(run.got, got).value_or(got);
+  if (said == run.said && !progress) return;
+  const bool is_first = std::exchange(run.said, said) == 0;
   run.told_at = now;
   // What one said before we adopted it is not news, and an empty log is no word.
   const bool is_new =
       run.is_fresh || (run.session && !std::holds_alternative<ToNobody>(run.what.to));
   struct stat about{};
-  if (is_first && (!is_new || stat(run.log.c_str(), &about) != 0 || about.st_size == 0)) {
-    return;
-  }
+  const bool is_silent = stat(run.log.c_str(), &about) != 0 || about.st_size == 0;
+  if (!progress && is_first && (!is_new || is_silent)) return;
   if (const auto* to = std::get_if<dispatch::Address>(&run.what.to)) {
     if (!std::exchange(run.was_alive, true)) reports_.emplace_back(ChildAlive{to->dispatch});
     return;
   }
-  reports_.emplace_back(
-      AgentActive{spawn->work, spawn->session ? agent::Source::Screen : agent::Source::Log});
+  const agent::Source source = spawn->session ? agent::Source::Screen : agent::Source::Log;
+  reports_.emplace_back(AgentActive{spawn->work, source, progress});
 }
 
 // ── Kills ──

@@ -65,30 +65,12 @@ Judged text_of(const Key& key, std::string text) {
   return Value{std::move(text)};
 }
 
-bool is_a_word(std::string_view text) {
-  return std::ranges::none_of(text, [](char letter) {
-    const auto byte = static_cast<unsigned char>(letter);
-    return byte <= 0x20 || byte == 0x7F;
-  });
-}
-
-// A pattern that an event can match: only subjects and details are more than a word, and no event
-// but `escalate` has a name of one segment.
-bool is_of_some_event(std::string_view text) {
-  if (!is_pattern(text)) return false;
-  const Pattern pattern = parse_pattern(text);
-  const std::vector<std::string>& segments = pattern.segments;
-  if (segments.size() == 1) return matches(pattern, EventName{"escalate", "", ""});
-  const std::string_view verb = segments.back();
-  return is_a_word(segments.front()) && is_a_word(verb.substr(0, verb.find('(')));
-}
-
 Judged patterns_of(const Key& key, std::vector<std::string> all) {
   if (all.size() > most_patterns) {
     return std::unexpected(fmt::format("expected at most {} patterns", most_patterns));
   }
   for (const std::string& each : all) {
-    if (!is_of_some_event(each)) return not_this(key, quoted(each));
+    if (!is_pattern(each)) return not_this(key, quoted(each));
   }
   return Value{std::move(all)};
 }

@@ -90,5 +90,43 @@ TEST(EventBus, WhoUnsubscribesHearsNothingMoreAndTheOthersStill) {
   EXPECT_EQ(table.by_noun.size(), 1u);
 }
 
+// ── What they are called: runbooks and scripts are written against these names ──
+
+void expect_heard(std::string_view text, const EventBody& body) {
+  EXPECT_TRUE(is_pattern(text)) << text;
+  EXPECT_TRUE(matches(parse_pattern(text), name_of(body))) << text;
+}
+
+TEST(EventNames, EveryEventThatTheSeedsNameIsHeardByThatName) {
+  expect_heard("pipeline:started", pipeline::WasStarted{});
+  expect_heard("pipeline:phase", pipeline::EnteredPhase{});
+  expect_heard("pipeline:blocked", pipeline::WasBlocked{});
+  expect_heard("pipeline:retry", pipeline::WasRetried{});
+  expect_heard("pipeline:complete", pipeline::WasCompleted{});
+  expect_heard("pipeline:failed", pipeline::HasFailed{});
+  expect_heard("task:started", task::WasStarted{});
+  expect_heard("task:stuck", task::WasStuck{});
+  expect_heard("task:recovered", task::WasRecovered{});
+  expect_heard("task:restarting", task::WasRestarting{});
+  expect_heard("task:complete", task::WasCompleted{});
+  expect_heard("task:failed", task::WasFailed{});
+  expect_heard("task:heartbeat", task::HasBeaten{});
+  expect_heard("queue:push", queue::WasPushed{});
+  expect_heard("queue:take", queue::WasTaken{});
+  expect_heard("queue:complete", queue::WasCompleted{});
+  expect_heard("queue:dead", queue::HasDied{});
+  expect_heard("strategy:fallback", strategy::Event{{}, "", "", strategy::FellBack{}});
+  expect_heard("strategy:exhausted", strategy::Event{{}, "", "", strategy::WasExhausted{}});
+  expect_heard("escalate", Escalate{});
+}
+
+TEST(EventNames, APhaseIsHeardByItsName) {
+  pipeline::EnteredPhase entered;
+  entered.phase = "merge";
+  const EventName name = name_of(EventBody(entered));
+  EXPECT_TRUE(matches(parse_pattern("pipeline:phase(merge)"), name));
+  EXPECT_FALSE(matches(parse_pattern("pipeline:phase(build)"), name));
+}
+
 }  // namespace
 }  // namespace reeve::event_bus

@@ -31,13 +31,23 @@ bool segment_matches(std::string_view pattern, std::string_view text) {
   return pattern == "*" || pattern == text;
 }
 
+bool is_word(std::string_view text) {
+  return std::ranges::none_of(text, [](char letter) {
+    const auto byte = static_cast<unsigned char>(letter);
+    return byte <= 0x20 || byte == 0x7F;
+  });
+}
+
+// The one name of a single segment.
+constexpr std::string_view lone_noun = "escalate";
+
 // Nouns that only the core speaks of.
 constexpr std::array own_nouns{std::string_view{"agent"},
                                std::string_view{"board"},
                                std::string_view{"cron"},
                                std::string_view{"decision"},
                                std::string_view{"dispatch"},
-                               std::string_view{"escalate"},
+                               lone_noun,
                                std::string_view{"history"},
                                std::string_view{"lock"},
                                std::string_view{"mail"},
@@ -64,7 +74,10 @@ bool is_pattern(std::string_view text) {
     const bool is_wild = segment == "*" || (segment == "**" && is_last);
     if (!is_wild && segment.find('*') != std::string::npos) return false;
   }
-  return true;
+  const std::string_view first = segments.front();
+  if (segments.size() == 1) return first.starts_with('*') || first == lone_noun;
+  const std::string_view verb = segments.back();
+  return is_word(first) && is_word(verb.substr(0, verb.find('(')));
 }
 
 Pattern parse_pattern(std::string_view text) { return {split(text)}; }

@@ -34,8 +34,9 @@ struct Pattern {
   auto operator<=>(const Pattern&) const = default;
 };
 
-// One to three segments, none of them empty, `**` only as the last; `*` stands for a whole segment
-// and never for a part of one.
+// What some event can match. One to three segments, none of them empty, `**` only as the last; `*`
+// stands for a whole segment and never for a part of one. Only subjects and details may have
+// blanks; of one segment there are but `*`, `**` and `escalate`.
 bool is_pattern(std::string_view text);
 Pattern parse_pattern(std::string_view text);
 

@@ -80,6 +80,18 @@ TEST(EventName, AStarStandsForAWholeSegmentAndNotForAPartOfOne) {
   EXPECT_FALSE(is_pattern("ci:***"));
 }
 
+TEST(EventName, APatternThatNoEventCanMatchIsNone) {
+  EXPECT_TRUE(is_pattern("escalate"));
+  EXPECT_TRUE(is_pattern("*"));
+  EXPECT_TRUE(is_pattern("board:fix the build:started"));
+  EXPECT_TRUE(is_pattern("pipeline:phase(fix it)"));
+  EXPECT_FALSE(is_pattern("pipeline"));
+  EXPECT_FALSE(is_pattern("pipe line:complete"));
+  EXPECT_FALSE(is_pattern("pipeline: complete"));
+  EXPECT_FALSE(is_pattern("pipeline:x:com\tplete"));
+  EXPECT_FALSE(is_pattern(" "));
+}
+
 TEST(EventName, AUsersEventIsNotOneOfTheCoresOwn) {
   EXPECT_TRUE(is_custom_name("ci:green"));
   EXPECT_TRUE(is_custom_name("ci:main:green"));

@@ -40,7 +40,7 @@ void tell(engine::Engine& engine, const adapters::Report& report, Stamp now) {
       [&](const adapters::ProcessEnded& ended) { engine.process_gone(ended.process, now); },
       [&](const adapters::AgentActive& active) {
         const agent::AgentState seen{agent::Doing::Working, active.source, now.now};
-        say(engine, task::Observed{active.work, seen}, now);
+        say(engine, task::Observed{active.work, seen, active.progress}, now);
       },
       [&](const adapters::AgentGone& gone) {
         say(engine, task::SessionGone{gone.work, gone.outcome}, now);
