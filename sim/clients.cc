@@ -108,6 +108,7 @@ std::vector<Request> Clients::setup() {
   add(queue::Create{queue_name("q1"), second});
   second.backoff_first = 2s;
   add(queue::Create{queue_name("dl"), second});
+  if (plan_.boards > 0) add(locking());
   if (plan_.pipelines > 0) {
     add(queue::Create{queue_name("jobs"), second});
     add(definition::Load{default_project, Boxed<definition::Set>(runbook())});
@@ -147,7 +148,7 @@ Request Clients::next(std::size_t index, const State& state) {
   request.session = client.session;
   request.can_return = client.can_return;
   const std::uint64_t all =
-      plan_.locks + plan_.semaphores + plan_.queues + plan_.pipelines + plan_.others;
+      plan_.locks + plan_.semaphores + plan_.queues + plan_.boards + plan_.pipelines + plan_.others;
   std::uint64_t at = dice_.below(all);
   if (at < plan_.locks) {
     request.command = lock_command(client);
@@ -155,8 +156,10 @@ Request Clients::next(std::size_t index, const State& state) {
     request.command = semaphore_command(client);
   } else if ((at -= plan_.semaphores) < plan_.queues) {
     request.command = queue_command(client, state);
-  } else if ((at -= plan_.queues) < plan_.pipelines) {
-    request.command = work_command(client, state);
+  } else if ((at -= plan_.queues) < plan_.boards) {
+    request.command = board_command(client, state);
+  } else if ((at -= plan_.boards) < plan_.pipelines) {
+    request.command = plan_.crons && dice_.one_in(6) ? cron_command() : work_command(client, state);
   } else {
     request.command = other_command(client);
   }
@@ -313,6 +316,7 @@ void Clients::take_note(Client& client, const Reply& reply) {
       client.claims.push_back({item.queue.name, item.id, item.claim});
     }
   }
+  note_task(client, reply);
   while (client.leases.size() > 6) client.leases.erase(client.leases.begin());
   while (client.claims.size() > 8) client.claims.erase(client.claims.begin());
 }

@@ -36,8 +36,13 @@ struct Client {
     ItemId item;
     Token token;
   };
+  struct Work {
+    BoardTaskId task;
+    Token token;
+  };
   std::vector<Lease> leases;  // what it believes to hold, or to have held
   std::vector<Claim> claims;
+  std::vector<Work> tasks;  // of the board
   std::vector<WaiterId> waits;
   std::vector<Request> unanswered;  // to be repeated
 };
@@ -50,11 +55,16 @@ class Clients {
   Client& at(std::size_t index) { return clients_[index]; }
   std::size_t any() { return dice_.below(clients_.size()); }
 
-  // What makes the world: semaphores, queues, runbooks, a worker.
+  // What makes the world: semaphores, queues, runbooks, a worker, a board.
   std::vector<Request> setup();
 
   // What this client asks for next. `state`: what it could have seen of it, more or less.
   Request next(std::size_t client, const State& state);
+
+  // At the end: the cron is disabled, and one runner works off the board.
+  static std::optional<Command> no_more_cron(const State& state);
+  std::optional<Command> tidy_up(const State& state);
+  static bool is_tidy(const State& state);
 
   void learned(std::size_t client, const Request& request, const Reply& reply);
   void answered(std::size_t client, WaiterId waiter, const Reply& reply);
@@ -68,11 +78,15 @@ class Clients {
   Command semaphore_command(Client& client);
   Command queue_command(Client& client, const State& state);
   Command work_command(Client& client, const State& state);
+  Command board_command(Client& client, const State& state);
+  Command cron_command();
   Command other_command(Client& client);
+  board::Command locking() const;
   Holder holder_of(const Client& client) const;
   Boxed<HolderMeta> meta_of(const Client& client);
   std::optional<Duration> some_wait(const Client& client);
   void take_note(Client& client, const Reply& reply);
+  static void note_task(Client& client, const Reply& reply);
 
   Dice& dice_;
   const Plan& plan_;

@@ -23,6 +23,13 @@ bool stands(const Reply& reply) {
   return key::is_kept(reply);
 }
 
+bool is_of_nobody(const Reply& reply) {
+  const auto* grant = word<grant::NotGranted>(reply);
+  const auto* board = word<board::WaitEnded>(reply);
+  return (grant && grant->left == Left::SessionEnded) ||
+         (board && board->left == Left::SessionEnded);
+}
+
 }  // namespace
 
 Oracle::Oracle(Report& report)
@@ -238,8 +245,7 @@ void Oracle::advance_models(engine::Sequence through) {
       const auto key = waiting_keys_.find(answer.waiter.value);
       if (key == waiting_keys_.end()) continue;
       // The end of its connection is nobody's answer: the key is as new.
-      const auto* left = word<grant::NotGranted>(answer.reply);
-      if ((left && left->left == Left::SessionEnded) || !stands(answer.reply)) {
+      if (is_of_nobody(answer.reply) || !stands(answer.reply)) {
         keys_.erase(key->second);
       } else {
         keys_[key->second].waiter.reset();

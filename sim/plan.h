@@ -58,8 +58,10 @@ struct Plan {
   std::uint64_t locks = 10;
   std::uint64_t semaphores = 6;
   std::uint64_t queues = 12;
+  std::uint64_t boards = 0;
   std::uint64_t pipelines = 3;
   std::uint64_t others = 2;
+  bool crons = false;  // among what is asked of pipelines
 
   bool projector = true;
   journal::Options journal;

@@ -198,6 +198,7 @@ bool World::is_drained() const {
   if (wire_.unanswered() != 0) return false;
   if (!state.outbox.empty() || engine.outbox().size() != 0) return false;
   if (!state.grants.waiters.empty() || !state.queues.takers.empty()) return false;
+  if (!Clients::is_tidy(state)) return false;
   if (state.pipelines.open != 0 || !state.decisions.open_of.empty()) return false;
   if (!state.queues.ready.empty() || !state.chores.waiting.empty()) return false;
   for (const auto& [id, item] : state.queues.items) {

@@ -268,6 +268,13 @@ void World::odd_time() {
 // is in the queues is taken and completed.
 void World::kind_clients() {
   const State& state = daemon_->engine->state();
+  const auto ask = [&](Command command) {
+    Request request;
+    request.command = std::move(command);
+    submit(0, std::move(request));
+  };
+  // As long as it fires there is always something to do.
+  if (std::optional<Command> command = Clients::no_more_cron(state)) ask(*std::move(command));
   if (!daemon_->engine->is_idle()) return;
   if (!state.decisions.open_of.empty()) {
     const DecisionId id = (*state.decisions.open_of.begin()).second;
@@ -278,18 +285,15 @@ void World::kind_clients() {
     for (const decision::Choice end : {Fail, ReleaseAnyway, Drop, Done, Deny}) {
       if (std::ranges::count(choices, end) > 0) choice = end;
     }
-    Request request;
-    request.command = decision::Resolve{id, choice, "", "ana"};
-    return submit(0, std::move(request));
+    return ask(decision::Resolve{id, choice, "", "ana"});
   }
   Client& client = clients_.at(0);
   if (!client.claims.empty()) {
     const Client::Claim claim = client.claims.back();
     client.claims.pop_back();
-    Request request;
-    request.command = queue::Complete{{default_project, claim.queue}, {{claim.item, claim.token}}};
-    return submit(0, std::move(request));
+    return ask(queue::Complete{{default_project, claim.queue}, {{claim.item, claim.token}}});
   }
+  if (std::optional<Command> command = clients_.tidy_up(state)) ask(*std::move(command));
   if (state.queues.ready.empty()) return;
   // A crash may have erased the request that started the worker, before anybody was told.
   if (plan_.pipelines > 0 && !state.workers.workers.contains({default_project, "shipper"})) {
@@ -304,9 +308,7 @@ void World::kind_clients() {
   for (const char* name : {"q0", "q1", "dl"}) take.queues.push_back({default_project, name});
   take.holder = {default_project, "drain", {}};
   take.max = 4;
-  Request request;
-  request.command = std::move(take);
-  submit(0, std::move(request));
+  ask(std::move(take));
 }
 
 }  // namespace reeve::sim
