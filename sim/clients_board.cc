@@ -74,7 +74,7 @@ Command Clients::cron_command() {
   const CronName name{default_project, "often"};
   if (dice_.one_in(4)) return cron::Disable{name};
   using enum cron::Overlap;
-  cron::Definition often{cron::Interval{7s},
+  cron::Definition often{cron::Interval{25s},
                          {},
                          dice_.any_of(std::vector{Skip, BufferOne, CancelOther}),
                          cron::CatchUp::Latest,

@@ -54,8 +54,8 @@ Plan draw_plan(Dice& dice) {
   plan.queues = dice.between(2, 14);
   plan.pipelines = dice.percent(50) ? dice.between(1, 4) : 0;
   plan.others = dice.between(0, 3);
-  plan.boards = dice.percent(40) ? dice.between(2, 12) : 0;
-  plan.crons = dice.percent(30);
+  plan.boards = dice.percent(15) ? dice.between(1, 8) : 0;
+  plan.crons = dice.percent(8);
   plan.projector = dice.percent(50);
   for (std::uint8_t& byte : plan.journal.fresh_id.bytes) {
     byte = static_cast<std::uint8_t>(dice.below(256));
