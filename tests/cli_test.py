@@ -408,6 +408,19 @@ class Queues(Home):
         stats = self.data("queue", "stats")["queues"][0]
         self.assertEqual((stats["delayed"], stats["processing"]), (1, 3))
 
+    def test_what_went_to_the_dead_letters_is_said_to_be_there(self):
+        self.reeve("queue", "create", "q", "--max-attempts", "1", "--dead-letter", "dlq")
+        self.reeve("queue", "push", "q", "one")
+        item = self.data("queue", "take", "q")["items"][0]
+        self.assertEqual(self.out("queue", "fail", "q", item["id"], "--claim", str(item["claim"]), "--error", "no"),
+                         f"{item['id']} failed for good: it is in dlq now")
+
+    def test_a_refusal_speaks_of_what_was_typed(self):
+        self.assertEqual(self.err("lock", "acquire", "x", "--timeout", "0", code=2),
+                         "reeve: --timeout must be at least 1")
+        self.reeve("queue", "push", "q", "one")
+        self.assertIn('reeve: "item-foo" is the beginning', self.err("queue", "redrive", "q", "item-foo", code=3))
+
     def test_dead_items_are_seen_redriven_and_purged(self):
         self.reeve("queue", "create", "q", "--max-attempts", "1", "--backoff", "10ms..1s")
         self.reeve("queue", "create", "q", "--backoff", "soon", code=2)

@@ -73,6 +73,7 @@ inline constexpr std::size_t follow_patterns = 64;  // of one follow
 // answered yet; of those, such as may be answered with a whole job, which has up to 1 MiB; and what
 // is read ahead of a reserve that waits.
 inline constexpr std::size_t beanstalk_open = 1000;
+inline constexpr std::size_t beanstalk_tubes = 256;  // watched; a take names no more queues
 inline constexpr std::uint32_t beanstalk_bodies = 64;
 inline constexpr std::size_t beanstalk_read_ahead = std::size_t{64} << 10U;
 // What a kick remembers of the past of the jobs it brings back, and how far urgent ones are

@@ -195,8 +195,12 @@ void tell_failed(Tell& tell, const Reply& reply) {
   const std::optional<ItemId> id = parse_id<ItemId>(tell.kept().second);
   const queue::Item* item = id ? state.queues.items.find(*id) : nullptr;
   const queue::QueueNo* no = state.queues.names.find(name_of<QueueName>(tell));
-  const bool alive = item && no && item->queue == *no && item->state != queue::ItemState::Dead;
+  const bool is_here = item && no && item->queue == *no;
+  const bool alive = is_here && item->state != queue::ItemState::Dead;
   tell.json.field("state", alive ? "pending" : "dead");
+  if (!item || is_here) return;
+  const queue::Queue* moved_to = state.queues.queues.find(item->queue);
+  if (moved_to) tell.json.field("dead_letter", tell.name(moved_to->name));
 }
 
 queue::ItemClaim read_claim(Asking& ask, const QueueName& queue) {

@@ -28,6 +28,15 @@ void sleep_for(std::int64_t milliseconds) {
   ::nanosleep(&time, nullptr);
 }
 
+// Who typed `--timeout 0` knows of no `timeout_ms`, and who typed an id of no `ids`.
+std::string as_typed(const std::string& message, std::string_view field) {
+  if (message.starts_with("ids \"")) return message.substr(4);
+  if (!field.ends_with("_ms") || !message.starts_with(field)) return message;
+  std::string option(field.substr(0, field.size() - 3));
+  std::ranges::replace(option, '_', '-');
+  return "--" + option + message.substr(field.size());
+}
+
 Answer answer_in(const Json& message) {
   const Json& error = message["error"];
   if (!error.is_object()) return message["result"];
@@ -44,7 +53,8 @@ Answer answer_in(const Json& message) {
         code = "FAILED";
     }
   }
-  return std::unexpected(Failure{code, error["message"].text(), data["details"]});
+  const std::string& field = data["details"]["field"].text();
+  return std::unexpected(Failure{code, as_typed(error["message"].text(), field), data["details"]});
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ void Connection::use(std::string_view name, Stamp now) {
 
 void Connection::watch(std::string_view name, Stamp now) {
   if (std::ranges::find(watched_, name) == watched_.end()) {
-    if (watched_.size() == reeve::limits::names_a_request) return say("OUT_OF_MEMORY\r\n");
+    if (watched_.size() == limits::beanstalk_tubes) return say("OUT_OF_MEMORY\r\n");
     ++enter(name, now).watchers;
     watched_.emplace_back(name);
     watched_queues_.push_back(ledger_.queue_of(name));

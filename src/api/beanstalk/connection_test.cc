@@ -244,12 +244,12 @@ TEST_F(Beanstalk, ABodyWithoutItsEndIsExpectedToHaveOne) {
   EXPECT_EQ(say("put 1 0 60 1\r\nxyzlist-tube-used\r\n"), "EXPECTED_CRLF\r\nUSING default\r\n");
 }
 
-TEST_F(Beanstalk, OneConnectionWatchesAtMost64Tubes) {
-  for (int i = 2; i <= 64; ++i) {
+TEST_F(Beanstalk, OneConnectionWatchesAtMost256Tubes) {
+  for (int i = 2; i <= 256; ++i) {
     EXPECT_EQ(say("watch t" + std::to_string(i) + "\r\n"),
               "WATCHING " + std::to_string(i) + "\r\n");
   }
-  EXPECT_EQ(say("watch t65\r\n"), "OUT_OF_MEMORY\r\n");
+  EXPECT_EQ(say("watch t257\r\n"), "OUT_OF_MEMORY\r\n");
   EXPECT_EQ(say("reserve-with-timeout 0\r\n"), "TIMED_OUT\r\n");
 }
 

@@ -33,10 +33,13 @@ void tell_acquired(Context& context, const Json& answer) {
   Output& output = context.output;
   const std::string holder = answer["holder"].text();
   if (context.quiet()) return output.line(holder);
+  // Of several, one or more were another's: which is not told.
+  const bool is_one = answer["locks"].items().size() == 1;
+  const std::string& outcome = answer["outcome"].text();
   for (const Json& lock : answer["locks"].items()) {
     output.line(fmt::format("{} {}  token {}  holder {}{}",
                             printable(lock["name"].text()),
-                            answer["outcome"].text(),
+                            !is_one && outcome == "reclaimed" ? "acquired" : outcome,
                             lock["token"].text(),
                             printable(holder),
                             answer.has("expires_at")

@@ -116,7 +116,7 @@ constexpr std::array<Option, 2> purge_options{
     {{.name = "state",
       .takes = Takes::Text,
       .value = "S",
-      .help = "which ones",
+      .help = "which ones; with those that are pending the delayed ones",
       .choices = "pending|completed|dead",
       .required = true},
      {.name = "yes", .letter = 'y', .help = "do not ask"}}};

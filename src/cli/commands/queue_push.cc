@@ -78,7 +78,8 @@ class LinePusher {
       return context_.fail(with_limit(*failure_));
     }
     if (context_.json()) {
-      return context_.output.succeed(json_of({{"queue", parsed_.words[0]}, {"ids", ids_}}));
+      return context_.output.succeed(
+          json_of({{"queue", parsed_.words[0]}, {"ids", ids_}, {"seq", seq_}}));
     }
     if (!context_.quiet()) {
       context_.output.line(
@@ -115,6 +116,7 @@ class LinePusher {
       if (!failure_) failure_ = answer.error();
       return;
     }
+    seq_ = (*answer)["seq"];
     for (const Json& id : (*answer)["ids"].items()) {
       ++pushed_;
       if (context_.json()) ids_.push(id);
@@ -129,6 +131,7 @@ class LinePusher {
   std::size_t bytes_ = 0;
   std::deque<Client::Ticket> under_way_;
   Json ids_ = Json::array();
+  Json seq_;  // of the last batch
   std::int64_t pushed_ = 0;
   std::optional<Failure> failure_;
 };

@@ -167,12 +167,13 @@ int fail_item(Context& context, const Parsed& parsed) {
   if (parsed.has("retry-after"))
     params.set("retry_after_ms", milliseconds_of(parsed, "retry-after"));
   const Answer answer = context.client().change("queue.fail", params);
-  const bool dead = answer && (*answer)["state"].text() == "dead";
-  return say(context,
-             answer,
-             fmt::format("{} failed{}",
-                         quoted(parsed, 1),
-                         dead ? " for good: it is dead" : " and will be tried again"));
+  std::string then = " and will be tried again";
+  if (answer && answer->has("dead_letter")) {
+    then = " for good: it is in " + printable((*answer)["dead_letter"].text()) + " now";
+  } else if (answer && (*answer)["state"].text() == "dead") {
+    then = " for good: it is dead";
+  }
+  return say(context, answer, fmt::format("{} failed{}", quoted(parsed, 1), then));
 }
 
 int extend(Context& context, const Parsed& parsed) {
@@ -374,14 +375,15 @@ int redrive(Context& context, const Parsed& parsed) {
 
 int purge(Context& context, const Parsed& parsed) {
   const std::string state(*parsed.text("state"));
+  const std::string which = state == "pending" ? "pending and delayed" : state;
   if (!parsed.has("yes")) {
     if (::isatty(STDIN_FILENO) == 0 || context.json()) {
       return context.fail(Failure{
           "NOT_ALLOWED",
           fmt::format(
-              "queue purge deletes all {} items of {}; say --yes", state, parsed.words[0])});
+              "queue purge deletes all {} items of {}; say --yes", which, parsed.words[0])});
     }
-    context.output.err(fmt::format("delete all {} items of {}? [y/N] ", state, quoted(parsed, 0)));
+    context.output.err(fmt::format("delete all {} items of {}? [y/N] ", which, quoted(parsed, 0)));
     std::array<char, 64> typed{};
     const ssize_t got = ::read(STDIN_FILENO, typed.data(), typed.size());
     if (got <= 0 || (typed[0] != 'y' && typed[0] != 'Y')) {
