@@ -60,27 +60,26 @@ void Rows::release_section(const SectionName& section, const char* how) {
       id);
 }
 
-// How long a lease is, its last sign of life says: until when it made it good. One that was
-// announced to be over since gets no grace. What is read are the events, in their order, which a
-// clock that was set does not change.
+// How long a lease is, its last sign of life says: until when that made it good. One that was
+// announced to be over since, which says no such thing, gets no grace. What is read are the events,
+// in their order, which a clock that was set does not change.
 void Rows::give_grace() {
-  run("UPDATE task_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT CASE "
-      "kind WHEN 'board:expired' THEN 0 ELSE ?1 - at_ms + 1000 * strftime('%s', "
-      "json_extract(data, '$.expires_at')) + substr(json_extract(data, '$.expires_at'), 21, 3) END "
-      "FROM events WHERE subject = h.task_id AND kind IN ('board:started', 'board:claimed', "
-      "'board:extended', 'board:expired') ORDER BY seq DESC, idx DESC LIMIT 1), 0)) "
-      "WHERE released_ms IS NULL AND task_id IN (SELECT task_id FROM task_locks)",
+  run("UPDATE task_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT ?1 - at_ms "
+      "+ 1000 * strftime('%s', json_extract(data, '$.expires_at')) + substr(json_extract(data, "
+      "'$.expires_at'), 21, 3) FROM events WHERE subject = h.task_id AND kind IN ('board:started', "
+      "'board:claimed', 'board:extended', 'board:expired') ORDER BY seq DESC, idx DESC LIMIT 1), "
+      "0)) WHERE released_ms IS NULL AND task_id IN (SELECT task_id FROM task_locks)",
       at_);
   run("UPDATE task_locks AS t SET expires_at = coalesce((SELECT h.expires_at FROM "
       "task_locks_history h WHERE h.task_id = t.task_id AND h.released_ms IS NULL), expires_at)");
-  run("UPDATE section_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT CASE "
-      "kind WHEN 'board:section_expired' THEN 0 ELSE ?1 - at_ms + 1000 * strftime('%s', "
-      "json_extract(data, '$.expires_at')) + substr(json_extract(data, '$.expires_at'), 21, 3) END "
-      "FROM events WHERE subject = CASE WHEN h.section_id LIKE '///%' THEN substr(h.section_id, 4) "
-      "ELSE substr(h.section_id, 1 + instr(h.section_id, '/')) END AND project || '/' || subject = "
-      "h.section_id AND kind IN ('board:section_locked', 'board:section_extended', "
-      "'board:section_expired') ORDER BY seq DESC, idx DESC LIMIT 1), 0)) "
-      "WHERE released_ms IS NULL AND section_id IN (SELECT section_id FROM section_locks)",
+  run("UPDATE section_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT ?1 - "
+      "at_ms + 1000 * strftime('%s', json_extract(data, '$.expires_at')) + "
+      "substr(json_extract(data, '$.expires_at'), 21, 3) FROM events WHERE subject = CASE WHEN "
+      "h.section_id LIKE '///%' THEN substr(h.section_id, 4) ELSE substr(h.section_id, 1 + "
+      "instr(h.section_id, '/')) END AND project || '/' || subject = h.section_id AND kind IN "
+      "('board:section_locked', 'board:section_extended', 'board:section_expired') ORDER BY seq "
+      "DESC, idx DESC LIMIT 1), 0)) WHERE released_ms IS NULL AND section_id IN (SELECT section_id "
+      "FROM section_locks)",
       at_);
   run("UPDATE section_locks AS s SET expires_at = coalesce((SELECT h.expires_at FROM "
       "section_locks_history h WHERE h.section_id = s.section_id AND h.released_ms IS NULL), "
