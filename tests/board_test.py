@@ -155,6 +155,9 @@ class Verbs(Board):
         self.end(one, "ana")
         self.reeve("section", "remove", "ape", code=6)
         self.assertEqual(self.out("section", "release", "ape", "--runner", "ana"), "ape released")
+        self.assertEqual(self.out("section", "release", "ape", "--runner", "ana"), "ape was free already")
+        self.assertEqual(self.data("section", "release", "ape", "--runner", "ana")["outcome"], "already_free")
+        self.assertIn('did you mean "ape"?', self.err("task", "list", "--section", "appe", code=3))
         self.assertIn("has open tasks", self.err("section", "remove", "ape", code=5))
         self.assertEqual(self.out("section", "remove", "bee"), "bee removed")
         self.reeve("section", "remove", "bee", code=3)
@@ -324,8 +327,22 @@ class Locked(Board):
         self.assertEqual(terminal.end(), 0)
         lines = [line.strip("\r").rpartition("\r\x1b[K")[2] for line in terminal.seen.split("\n") if line]
         self.assertEqual(lines[:2], ['Task "Fix bug" is locked by another runner.', "Waiting for lock... (Ctrl+C to cancel)"])
-        self.assertRegex(lines[2], r"^\[>                         \] \ds elapsed$")
+        self.assertRegex(lines[2], r"^\[>                         \] \ds elapsed  held by ana, expires in \S+$")
         self.assertEqual(lines[3:], ["Lock released!", 'Task "Fix bug" status updated to in_progress.'])
+
+    def test_waiting_in_sight_follows_who_has_it_and_fits_80_columns(self):
+        one = self.add("Fix bug")
+        self.begin(one, "f47ac10b-58cc-4372-a567-0e02b2c3d479")
+        cy = self.wait_to_begin(one, "cy")
+        terminal = Terminal(self, "task", "update", "Fix bug", "--status", "in_progress", "--runner", "bo")
+        self.assertTrue(terminal.until(lambda seen: "s elapsed  held by f47ac10b-5" in seen), terminal.seen)
+        self.reeve("locks", "release", one, "--force")
+        self.told(cy)
+        self.assertTrue(terminal.until(lambda seen: "s elapsed  held by cy, expires in " in seen), terminal.seen)
+        terminal.type("\x03")
+        self.assertEqual(terminal.end(), 130)
+        for line in terminal.seen.replace("\x1b[K", "").replace("\r", "\n").split("\n"):
+            self.assertLess(len(line), 80)
 
     def test_waiting_without_a_terminal_has_no_bar(self):
         self.begin(self.add("Fix bug"), "ana")
@@ -351,6 +368,53 @@ class Locked(Board):
         self.assertEqual(self.waiting("Fix bug"), 0, "it left the line")
         self.configure(wait_timeout_ms=100)
         self.begin("Fix bug", "bo", code=6)
+
+
+class Shared(Board):
+    """A section of all projects, and a runner called p in two of them."""
+
+    def setUp(self):
+        super().setUp()
+        self.places = {}
+        for name in ("p9", "p10"):
+            self.places[name] = os.path.join(self.base, name)
+            os.makedirs(os.path.join(self.places[name], ".reeve"))
+        self.shared = self.out("task", "add", "Fix bug", "--section", "//shared", "-q", cwd=self.places["p9"])
+        self.given = self.out("task", "next", "--start", "--runner", "p", "-q", cwd=self.places["p10"])
+
+    def test_whoever_was_given_a_task_sees_it_and_ends_it_by_its_title(self):
+        self.assertEqual(self.given, self.shared)
+        here = {"cwd": self.places["p10"]}
+        self.assertEqual(self.out("task", "list", "-q", **here), self.shared)
+        shown = self.out("task", "show", "Fix bug", **here)
+        self.assertIn("project   p9", shown)
+        self.assertIn("runner    p\n", shown + "\n")
+        self.assertEqual(self.out("locks", "list", "-q", **here).split(), [self.shared, "//shared"])
+        self.assertEqual(self.end("Fix bug", "p", **here).stdout, 'Task "Fix bug" status updated to completed.\n')
+        self.assertIn("board:finished", self.out("history", "Fix bug", **here))
+
+    def test_who_holds_it_is_not_taken_for_ones_own(self):
+        here = {"cwd": self.places["p9"]}
+        self.assertEqual(self.out("locks", "list", "-q", **here).split(), [self.shared, "//shared"])
+        for line in self.out("locks", "list", **here).splitlines()[1:]:
+            self.assertIn("p of p10", line)
+        locks = self.data("locks", "list", **here)["locks"]
+        self.assertEqual([(lock["runner"], lock["runner_project"]) for lock in locks], [("p", "p10")] * 2)
+        told = self.begin("Fix bug", "p", "--no-wait", code=6, **here).stderr
+        self.assertEqual(told.splitlines()[0], 'Error: Task "Fix bug" is locked by runner p of p10')
+        self.assertIn("p of p10", self.out("task", "list", **here))
+        self.assertIn("p of p10", self.out("section", "show", "//shared", **here))
+
+    def test_history_has_the_section_as_it_is_written(self):
+        rows = json.loads(
+            self.out(
+                "sql",
+                "--json",
+                "SELECT t.section, s.name FROM tasks t JOIN sections s ON s.id = "
+                "iif(t.section LIKE '//%', '/' || t.section, t.project || '/' || t.section)",
+            )
+        )["data"]["rows"]
+        self.assertEqual(rows, [{"section": "//shared", "name": "shared"}])
 
 
 class Scenarios(Board):
@@ -415,6 +479,22 @@ class Scenarios(Board):
         claimed = self.begin(one, "B", "--json")
         data = json.loads(claimed.stdout)["data"]
         self.assertEqual((data["outcome"], data["claimed_from"]), ("claimed", "A"))
+
+    def test_a_claim_without_a_wait_is_told(self):
+        self.configure(task_timeout_ms=50)
+        one = self.add("Task 1")
+        self.begin(one, "A")
+        holder = "A"
+        for runner, words in (
+            ("B", ("task", "update", one, "--status", "in_progress")),
+            ("C", ("task", "update", one, "--status", "in_progress", "--no-wait")),
+            ("D", ("task", "next", "--start")),
+        ):
+            self.until(lambda: self.data("locks", "show", one)["state"] == "expired")
+            told = self.reeve(*words, "--runner", runner)
+            self.assertEqual(told.stderr, f"Lock expired: claimed from runner {holder}.\n")
+            self.assertIn("Task 1", told.stdout)
+            holder = runner
 
 
 class Defects(Board):

@@ -198,7 +198,23 @@ class Files(Config):
         self.runbook('[command.x]\nrun = "true"\n')
         self.assertIn(f"{self.project}:2:1: ", self.err("run", "x", code=1))
         self.reeve("queue", "push", "q", "1")
+        self.assertEqual(self.err("task", "add", "a"), "")
+        self.assertEqual(self.err("task", "list"), "")
+        self.assertIn(f"{self.project}:2:1: ", self.err("task", "next", "--start", code=1))
         self.assertIn(f"{self.project}:2:1: ", self.reeve("doctor", code=1).stdout)
+
+    def test_a_change_of_a_file_that_has_mistakes_is_made_and_says_which(self):
+        self.write(self.project, "[locking]\na = 1\nb = 2\nc = 3\nd = 4\n")
+        told = self.reeve("config", "set", "locking.task_timeout", "5m")
+        self.assertIn('task_timeout = "5m"', self.read(self.project))
+        self.assertNotIn("nothing was done", told.stderr)
+        for line, key in ((2, "a"), (3, "b"), (4, "c")):
+            self.assertIn(f"{self.project}:{line}:1: there is no key locking.{key}", told.stderr)
+        self.assertNotIn("locking.d", told.stderr)
+        self.assertIn("it was written, but a file with a mistake counts for nothing", told.stderr)
+        self.assertIn("has 1 more", told.stderr)
+        data = self.data("config", "unset", "locking.task_timeout")
+        self.assertEqual((data["in_force"], len(data["mistakes"])), (False, 4))
 
     def test_of_two_who_set_at_a_time_neither_loses(self):
         keys = [("locking.task_timeout", "{}s"), ("locking.wait_timeout", "{}m")]

@@ -283,6 +283,29 @@ class Asked(HistoryHome):
         self.assertEqual(self.data("history", "ana")["kind"], "name")
         self.assertIn(f"a task is called so, too: `reeve history {third}`", self.err("history", "ana"))
 
+    def test_of_an_open_task_whose_events_were_forgotten_is_told_what_is_left(self):
+        self.env["REEVE_HISTORY_EVENTS"] = "100"
+        task = self.out("task", "add", "Fix bug", "--section", "backend", "-q")
+        self.reeve("queue", "push", "q", "-", "--lines", text="x\n" * 900)
+        self.sql("SELECT 1")
+        self.until(lambda: self.rows(f"SELECT count(*) FROM events WHERE subject = '{task}'")[0][0] == 0)
+        told = self.reeve("history", "Fix bug")
+        for part in (task, "Fix bug", "backend", "pending"):
+            self.assertIn(part, told.stdout)
+        self.assertIn("its events are no longer kept", told.stderr)
+        data = self.data("history", task)
+        self.assertEqual((data["kind"], data["id"], data["events"]), ("task", task, []))
+        self.assertEqual((data["left"]["title"], data["left"]["status"]), ("Fix bug", "pending"))
+        self.reeve("history", "nothing", code=3)
+
+    def test_waits_for_any_task_are_waits_for_the_next_one(self):
+        self.reeve("task", "add", "Fix bug", "--section", "backend")
+        self.reeve("task", "update", "Fix bug", "--status", "in_progress", "--runner", "ana")
+        self.reeve("task", "next", "--start", "--wait", "50ms", "--runner", "bo")
+        waits = self.data("stats")["longest_waits"]
+        self.assertEqual([(it["kind"], it["name"], it["who"]) for it in waits], [("task", "(next)", "bo")])
+        self.assertEqual(self.sql("SELECT kind, name FROM lock_waits"), [{"kind": "task", "name": "(next)"}])
+
     def test_the_story_of_nothing_is_misuse(self):
         for word in ("", " ", "//"):
             self.assertEqual(self.error("history", word, code=2)["code"], "USAGE")
@@ -447,15 +470,42 @@ class MadeAnew(HistoryHome):
         self.assertEqual(tables_again, tables)
         self.assertEqual(self.rows("SELECT * FROM gaps"), [])
 
+    def test_locks_of_the_board_end_as_they_do_after_a_restart(self):
+        self.env["REEVE_JOURNAL_KEEP"] = "7d"
+        self.reeve("task", "add", "Fix bug", "--section", "backend")
+        self.reeve("task", "update", "Fix bug", "--status", "in_progress", "--runner", "ana")
+        for _ in range(2):
+            time.sleep(1.1)
+            self.reeve("daemon", "restart")
+            ends = {lock["type"]: lock["expires_at"] for lock in self.data("locks", "list")["locks"]}
+            for kind in ("task", "section"):
+                kept = self.sql(f"SELECT expires_at FROM {kind}_locks")[0]["expires_at"]
+                self.assertAlmostEqual(seconds_of(kept), seconds_of(ends[kind]), delta=0.2)
+                self.assertEqual(self.sql(f"SELECT expires_at FROM {kind}_locks_history")[0]["expires_at"], kept)
+        before = self.everything()
+        self.reeve("history", "rebuild")
+        self.assertEqual(self.everything(), before)
+
     def test_without_keep_it_reaches_as_far_as_the_journal_and_says_so(self):
         self.some_work()
         for _ in range(4):
             self.reeve("emit", "ci:before")
             self.reeve("daemon", "restart")
         self.reeve("emit", "ci:after")
-        done = self.reeve("history", "rebuild")
+        before = self.everything()
+        refused = self.error("history", "rebuild", code=5)
+        self.assertEqual(refused["code"], "NOT_ALLOWED")
+        least = refused["details"]["to_seq"]
+        lost = [row for row in before[0] if row[0] <= least]
+        self.assertEqual(refused["details"]["events"], len(lost))
+        self.assertIn(f"{len(lost)} events since ", refused["message"])
+        self.assertIn("--force", refused["message"])
+        self.assertEqual(self.everything(), before, "nothing was done")
+        self.reeve("history", "--force", code=2)
+        done = self.reeve("history", "rebuild", "--force")
         self.assertIn("no longer in the journal", done.stderr)
-        data = self.data("history", "rebuild")
+        data = self.data("history", "rebuild", "--force")
+        self.assertGreater(data["from_seq"], least, "the journal may have been tidied up meanwhile")
         self.assertGreater(data["from_seq"], 1)
         gap = {"from_seq": 1, "to_seq": data["from_seq"] - 1}
         self.assertEqual(self.sql("SELECT from_seq, to_seq FROM gaps"), [gap])

@@ -14,7 +14,8 @@
 
 // What the methods about the board have in common: task.*, section.*, runner.*, locks.*. The words
 // of a lock that somebody else has are those of the seed: TASK_LOCKED and SECTION_LOCKED with
-// {"taskId" or "sectionId", "lockedBy", "expiresAt"}.
+// {"taskId" or "sectionId", "lockedBy", "expiresAt"}. A runner of another project, who can only be
+// met in a section that all share or by the id of a task, is told with its project.
 namespace reeve::api {
 
 std::string_view text_of(board::Status status);
@@ -23,10 +24,12 @@ std::optional<board::Status> status_named(std::string_view text);
 // ── Which task is meant ──
 
 // By its id, by its title, or by the beginning of its id; an exact title comes before a beginning.
+// Titles are those of the project, then those of tasks that others added to shared sections.
 struct MeantTask {
   board::TaskRef ref;             // for the core, which has the last word
   std::optional<BoardTaskId> id;  // none: there is none, or more than one
-  bool ambiguous = false;         // the beginning of more than one id
+  bool ambiguous = false;         // more than one may be meant, and the core cannot tell that
+  bool same_title = false;        // more than one has this title; else its beginning is theirs
 };
 MeantTask task_meant(const State& state, ProjectNo project, std::string_view text);
 
@@ -44,6 +47,20 @@ board::RunnerName need_runner(Asking& ask, std::string_view field = "runner");
 std::optional<board::Wait> wait_on_board(Asking& ask);
 
 // ── Showing (board_show.cc): the fields of an object that the caller begins and ends ──
+
+// Whether somebody of this project sees it: its own, and what is in a section that all share.
+bool is_seen(const board::BoardTask& task, ProjectNo project);
+
+// None: of this project, or of no project in particular.
+std::optional<std::string> other_project(const Tell& tell, const State& state, ProjectNo project);
+// Its name; `project_field` is there if it is a runner of another project.
+void show_runner_name(Tell& tell,
+                      const State& state,
+                      const board::RunnerName& name,
+                      std::string_view field,
+                      std::string_view project_field);
+// For sentences: `ana`, or `ana of shop`.
+std::string runner_in_words(const Tell& tell, const State& state, const board::RunnerName& name);
 
 void show_board_task(
     Tell& tell, const State& state, BoardTaskId id, const board::BoardTask& task, bool in_list);

@@ -206,6 +206,15 @@ TEST_F(BoardMethods, TasksComeInPagesAndByStatusAndSection) {
   EXPECT_EQ(ask("task.list", R"({"open":true})").find(three), std::string::npos);
   EXPECT_EQ(ask("task.list", R"({"status":"skipped"})").find(one), std::string::npos);
   EXPECT_EQ(ask("task.list", R"({"section":"backend"})").find(two), std::string::npos);
+  EXPECT_TRUE(has(ask("task.list", R"({"section":"backnd"})"),
+                  {"NOT_FOUND", R"("kind":"section")", R"("nearest":"backend")"}));
+}
+
+TEST_F(BoardMethods, WhatEndedInASectionThatWasRemovedIsListedStill) {
+  const std::string one = add("one", R"(,"section":"backend")");
+  update(one, "completed", "");
+  ask("section.remove", R"({"name":"backend"})");
+  EXPECT_TRUE(has(ask("task.list", R"({"section":"backend"})"), {one}));
 }
 
 // ── Sections and settings ──
@@ -242,6 +251,9 @@ TEST_F(BoardMethods, ARunnerLetsGoOfItsSection) {
                   {R"("open":1,"runner":"ana")", R"("title":"two")"}));
   const std::string released = ask("section.release", R"({"name":"backend","runner":"ana"})");
   EXPECT_EQ(released.find("runner"), std::string::npos);
+  EXPECT_TRUE(has(released, {R"("outcome":"released")"}));
+  EXPECT_TRUE(has(ask("section.release", R"({"name":"backend","runner":"ana"})"),
+                  {R"("outcome":"already_free")"}));
 }
 
 TEST_F(BoardMethods, SettingsAreKeptAndWhatIsThereAlreadyIsNotWrittenDown) {
@@ -333,6 +345,88 @@ TEST_F(BoardMethods, CleanupFreesWhatIsOver) {
   EXPECT_TRUE(has(ask("locks.cleanup"), {id, R"("more":false,"dry_run":false)"}));
   EXPECT_TRUE(has(ask("locks.cleanup"), {R"("locks":[])"}));
   EXPECT_TRUE(has(ask("task.show", R"({"id":"Fix bug"})"), {R"("status":"pending")"}));
+}
+
+// ── What all projects share ──
+
+struct SharedSections : BoardMethods {
+  SharedSections() {
+    counter.ask(bo, "session.hello", R"({"path":"/home/bo/shop","name":"shop"})");
+    shared = add("Fix bug", R"(,"section":"//all")");
+    own = add("tidy", R"(,"section":"backend")");
+  }
+  std::string bo_asks(std::string_view method, std::string_view params = "{}") {
+    return counter.ask(bo, method, params);
+  }
+  std::string bo_updates(std::string_view task, std::string_view status) {
+    return bo_asks("task.update",
+                   R"({"id":")" + std::string(task) + R"(","status":")" + std::string(status) +
+                       R"(","runner":"bo"})");
+  }
+
+  std::string shared;
+  std::string own;
+};
+
+TEST_F(SharedSections, TheirTasksAreSeenAndNamedByTitleInEveryProject) {
+  const std::string listed = bo_asks("task.list");
+  EXPECT_TRUE(has(listed, {shared, R"("section":"//all","project":"default")"}));
+  EXPECT_EQ(listed.find(own), std::string::npos) << "that is in a section of one project";
+  EXPECT_TRUE(has(bo_asks("task.show", R"({"id":"Fix bug"})"), {shared}));
+  EXPECT_TRUE(has(bo_asks("task.show", R"({"id":"tidy"})"), {"NOT_FOUND"}));
+  EXPECT_TRUE(has(bo_asks("names.list", R"({"kind":"task"})"), {shared}));
+  EXPECT_TRUE(has(bo_updates("Fix bug", "in_progress"), {R"("outcome":"started")", shared}));
+  EXPECT_TRUE(has(bo_updates("Fix bug", "completed"), {R"("status":"completed")", shared}));
+  EXPECT_EQ(ask("task.list").find(R"("project")"), std::string::npos) << "it is one's own";
+}
+
+TEST_F(SharedSections, ATitleIsFirstThatOfOnesOwnTask) {
+  const std::string added = counter.ask(bo, "task.add", R"({"title":"Fix bug","section":"//all"})");
+  EXPECT_TRUE(has(bo_updates("Fix bug", "completed"), {R"("status":"completed")"}));
+  EXPECT_TRUE(has(ask("task.show", R"({"id":")" + shared + R"("})"), {R"("status":"pending")"}));
+  const std::size_t cy = counter.connect();
+  counter.ask(cy, "session.hello", R"({"path":"/home/cy/zoo","name":"zoo"})");
+  EXPECT_TRUE(has(counter.ask(cy, "task.show", R"({"id":"Fix bug"})"), {shared})) << "it is open";
+  counter.ask(bo, "task.add", R"({"title":"Fix bug","section":"//all"})");
+  EXPECT_TRUE(has(counter.ask(cy, "task.show", R"({"id":"Fix bug"})"), {"AMBIGUOUS"}));
+  EXPECT_TRUE(
+      has(counter.ask(cy, "task.remove", R"({"id":"Fix bug"})"), {"AMBIGUOUS", "say its id"}));
+}
+
+TEST_F(SharedSections, TheirLocksAreListedInEveryProjectWithThatOfTheRunner) {
+  bo_updates(shared, "in_progress");
+  start(own, "bo");
+  const std::string listed = ask("locks.list");
+  EXPECT_TRUE(has(listed,
+                  {shared,
+                   R"("id":"//all","state":"held","runner":"bo","runner_project":"shop")",
+                   R"("id":"backend","state":"held","runner":"bo","token")"}));
+  const std::string others = bo_asks("locks.list");
+  EXPECT_TRUE(has(others, {shared, R"("id":"//all","state":"held","runner":"bo","token")"}));
+  EXPECT_EQ(others.find(own), std::string::npos);
+  std::size_t pages = 1;
+  std::string page = ask("locks.list", R"({"limit":1})");
+  for (std::size_t at = page.find(R"("next":")"); at != std::string::npos;
+       at = page.find(R"("next":")")) {
+    const std::size_t begin = at + 8;
+    const std::string next = page.substr(begin, page.find('"', begin) - begin);
+    page = ask("locks.list", R"({"limit":1,"after":")" + next + R"("})");
+    ++pages;
+  }
+  EXPECT_EQ(pages, 4u);
+}
+
+TEST_F(SharedSections, WhoIsInTheWayIsNamedWithHisProject) {
+  bo_updates(shared, "in_progress");
+  EXPECT_TRUE(has(start(shared, "bo"),
+                  {"TASK_LOCKED", R"("lockedBy":"bo","lockedByProject":"shop","expiresAt")"}));
+  EXPECT_TRUE(has(start(add("two", R"(,"section":"//all")"), "bo"),
+                  {"SECTION_LOCKED", R"("lockedBy":"bo","lockedByProject":"shop")"}));
+  EXPECT_TRUE(has(ask("locks.release", R"({"id":"Fix bug"})"), {"locked by runner bo of shop"}));
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"Fix bug"})"),
+                  {R"("holder":"bo","holder_project":"shop")", "unless bo of shop sends"}));
+  counter.pass(3h);
+  EXPECT_TRUE(has(start(shared, "bo"), {R"("claimed_from":"bo","claimed_from_project":"shop")"}));
 }
 
 // ── Everything ──

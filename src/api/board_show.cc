@@ -4,6 +4,8 @@
 #include "core/lease.h"
 #include "core/session.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace reeve::api {
@@ -15,7 +17,8 @@ constexpr std::string_view status_names[] = {
 void show_wait(Tell& tell, const State& state, WaiterId id) {
   const board::Waiter* waiter = state.board.waiters.find(id);
   if (!waiter) return;
-  tell.json.begin_object().field("runner", tell.name(waiter->runner));
+  tell.json.begin_object();
+  show_runner_name(tell, state, waiter->runner, "runner", "runner_project");
   if (const auto* wanted = std::get_if<board::ThisTask>(&waiter->wanted)) {
     tell.json.key("task").plain(to_text(wanted->task));
   }
@@ -44,7 +47,8 @@ void show_tenure(Tell& tell, const State& state, const LockedThing& what) {
   const board::Tenure* lock = tenure_of(state, what);
   if (!lock) return;
   JsonWriter& json = tell.json;
-  json.field("runner", tell.name(lock->runner)).field("token", lock->lease.token.value);
+  show_runner_name(tell, state, lock->runner, "runner", "runner_project");
+  json.field("token", lock->lease.token.value);
   tell.moment("acquired_at", lock->lease.acquired_at);
   tell.moment("heartbeat_at", lock->lease.last_sign);
   tell.moment("expires_at", limit_of(state, what));
@@ -88,6 +92,34 @@ std::optional<board::Status> status_named(std::string_view text) {
   const auto* const found = std::ranges::find(status_names, text);
   if (found == std::end(status_names)) return std::nullopt;
   return static_cast<board::Status>(found - std::begin(status_names));
+}
+
+// ── Whose it is ──
+
+bool is_seen(const board::BoardTask& task, ProjectNo project) {
+  return task.project == project || (task.section && task.section->project == shared_project);
+}
+
+std::optional<std::string> other_project(const Tell& tell, const State& state, ProjectNo project) {
+  if (project == tell.project() || project == shared_project) return std::nullopt;
+  const project::Project* found = state.projects.projects.find(project);
+  return found ? std::optional(found->name) : std::nullopt;
+}
+
+void show_runner_name(Tell& tell,
+                      const State& state,
+                      const board::RunnerName& name,
+                      std::string_view field,
+                      std::string_view project_field) {
+  tell.json.field(field, tell.name(name));
+  if (const auto project = other_project(tell, state, name.project)) {
+    tell.json.field(project_field, *project);
+  }
+}
+
+std::string runner_in_words(const Tell& tell, const State& state, const board::RunnerName& name) {
+  const auto project = other_project(tell, state, name.project);
+  return project ? fmt::format("{} of {}", tell.name(name), *project) : tell.name(name);
 }
 
 // ── Locks ──
@@ -158,6 +190,9 @@ void show_board_task(
     json.text(tell.name(*task.section));
   } else {
     json.null();
+  }
+  if (const auto project = other_project(tell, state, task.project)) {
+    json.field("project", *project);
   }
   json.field("status", text_of(task.status)).field("priority", task.priority);
   tell.moment("created_at", task.created_at);

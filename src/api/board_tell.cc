@@ -27,11 +27,18 @@ void tell_started(Tell& tell, const board::Started& started) {
                   started.claimed_from ? "claimed"
                   : started.took_task  ? "started"
                                        : "extended");
-  if (started.claimed_from) tell.json.field("claimed_from", tell.name(*started.claimed_from));
+  if (started.claimed_from) {
+    show_runner_name(
+        tell, tell.state(), *started.claimed_from, "claimed_from", "claimed_from_project");
+  }
   if (started.section_token) {
     tell.json.field("section_token", started.section_token->value);
     tell.json.field("took_section", started.took_section);
   }
+}
+
+void locked_by(Tell& tell, const board::RunnerName& runner) {
+  show_runner_name(tell, tell.state(), runner, "lockedBy", "lockedByProject");
 }
 
 void tell_lost(Tell& tell, const board::Lost& lost) {
@@ -42,7 +49,9 @@ void tell_lost(Tell& tell, const board::Lost& lost) {
           : fmt::format("task {}",
                         quoted(title_of(tell.state(), *parse_id<BoardTaskId>(kept.second))));
   const std::string now =
-      lost.current ? fmt::format("runner {} has it", tell.name(*lost.current)) : "nobody has it";
+      lost.current
+          ? fmt::format("runner {} has it", runner_in_words(tell, tell.state(), *lost.current))
+          : "nobody has it";
   JsonWriter& json =
       tell.error(code::lost,
                  fmt::format("the lock of {} is lost: {}; see `reeve locks show {}`",
@@ -54,7 +63,7 @@ void tell_lost(Tell& tell, const board::Lost& lost) {
   } else {
     json.field("taskId", kept.second);
   }
-  if (lost.current) json.field("lockedBy", tell.name(*lost.current));
+  if (lost.current) locked_by(tell, *lost.current);
 }
 
 void tell_cleaned(Tell& tell, const board::CleanedUp& cleaned) {
@@ -82,14 +91,14 @@ void tell_answer(Tell& tell, const board::Reply& reply) {
       [&](const board::Started& started) { tell_started(tell, started); },
       [&](const board::TaskLocked& locked) {
         tell.error(code::task_locked, "Task is locked by another runner")
-            .field("taskId", to_text(locked.task))
-            .field("lockedBy", tell.name(locked.locked_by));
+            .field("taskId", to_text(locked.task));
+        locked_by(tell, locked.locked_by);
         tell.moment("expiresAt", locked.expires_at);
       },
       [&](const board::SectionLocked& locked) {
         tell.error(code::section_locked, "Section is locked by another runner")
-            .field("sectionId", tell.name(locked.section))
-            .field("lockedBy", tell.name(locked.locked_by));
+            .field("sectionId", tell.name(locked.section));
+        locked_by(tell, locked.locked_by);
         tell.moment("expiresAt", locked.expires_at);
       },
       [&](const board::TaskFinished& finished) {
@@ -138,28 +147,66 @@ void tell_board(Tell& tell, const Reply& reply) {
 
 // ── Which task is meant ──
 
+namespace {
+
+// The tasks that have this title, and those of them that are open.
+struct Titled {
+  std::size_t count = 0;
+  std::size_t opens = 0;
+  std::optional<BoardTaskId> any;
+  std::optional<BoardTaskId> open;
+
+  // None: there is none, or more than one.
+  std::optional<BoardTaskId> only() const {
+    if (opens == 1) return open;
+    return count == 1 ? any : std::nullopt;
+  }
+};
+
+// Those added by `project` that somebody of `asker` sees.
+void add_titled(Titled& titled,
+                const State& state,
+                ProjectNo project,
+                const std::string& title,
+                ProjectNo asker) {
+  const PersistentSet<board::TitleKey>& titles = state.board.titles;
+  for (auto at = titles.lower_bound({project, title, {}});
+       at != titles.end() && at->project == project && at->title == title;
+       ++at) {
+    const board::BoardTask& task = *state.board.tasks.find(at->task);
+    if (!is_seen(task, asker)) continue;
+    ++titled.count;
+    titled.any = at->task;
+    if (!board::is_open(task.status)) continue;
+    ++titled.opens;
+    titled.open = at->task;
+  }
+}
+
+void tell_ambiguous(Tell& tell, const MeantTask& meant, std::string_view text) {
+  if (meant.same_title) return tell_same_title(tell, text);
+  tell.error(code::ambiguous,
+             fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
+      .field("name", text);
+}
+
+}  // namespace
+
 MeantTask task_meant(const State& state, ProjectNo project, std::string_view text) {
   const std::string whole(text);
   if (const auto id = parse_id<BoardTaskId>(text); id && state.board.tasks.contains(*id)) {
     return {*id, id};
   }
-  std::optional<BoardTaskId> open;
-  std::optional<BoardTaskId> any;
-  std::size_t opens = 0;
-  std::size_t count = 0;
-  const PersistentSet<board::TitleKey>& titles = state.board.titles;
-  for (auto at = titles.lower_bound({project, whole, {}});
-       at != titles.end() && at->project == project && at->title == whole;
-       ++at) {
-    ++count;
-    any = at->task;
-    if (!board::is_open(state.board.tasks.find(at->task)->status)) continue;
-    ++opens;
-    open = at->task;
+  Titled own;
+  add_titled(own, state, project, whole, project);
+  if (own.count > 0) return {whole, own.only(), false, !own.only()};
+  // The core looks only among the project's own, so it is given the id of another's.
+  Titled others;
+  for (const auto& [other, unused] : state.board.projects) {
+    if (other != project) add_titled(others, state, other, whole, project);
   }
-  if (opens == 1) return {whole, open};
-  if (count == 1) return {whole, any};
-  if (count > 0) return {whole, std::nullopt};
+  if (const auto id = others.only()) return {*id, id};
+  if (others.count > 0) return {whole, std::nullopt, true, true};
   if (const auto id = parse_id<BoardTaskId>(text)) return {*id, std::nullopt};  // it is gone
   const Meant<BoardTaskId> meant = id_meant<BoardTaskId>(state.board.tasks, text);
   if (meant.ambiguous) return {whole, std::nullopt, true};
@@ -173,12 +220,7 @@ std::optional<board::TaskRef> task_asked(Asking& ask, std::string_view text) {
   if (meant.id) ask.kept.second = to_text(*meant.id);
   if (!meant.ambiguous) return meant.ref;
   const std::string written(text);
-  ask.answer([&](Tell& tell) {
-    tell.error(code::ambiguous,
-               fmt::format("{} is the beginning of more than one id; write more of it",
-                           quoted(written)))
-        .field("name", written);
-  });
+  ask.answer([&](Tell& tell) { tell_ambiguous(tell, meant, written); });
   return std::nullopt;
 }
 
@@ -193,18 +235,8 @@ void tell_same_title(Tell& tell, std::string_view title) {
 std::optional<BoardTaskId> task_or_tell(Tell& tell, const State& state, std::string_view text) {
   const MeantTask meant = task_meant(state, tell.project(), text);
   if (meant.id) return meant.id;
-  const std::string* title = std::get_if<std::string>(&meant.ref);
-  const auto& titles = state.board.titles;
-  const auto first = title ? titles.lower_bound({tell.project(), *title, {}}) : titles.end();
-  const bool same_title =
-      first != titles.end() && first->project == tell.project() && first->title == *title;
-  if (meant.ambiguous) {
-    tell.error(
-            code::ambiguous,
-            fmt::format("{} is the beginning of more than one id; write more of it", quoted(text)))
-        .field("name", text);
-  } else if (same_title) {
-    tell_same_title(tell, text);
+  if (meant.ambiguous || meant.same_title) {
+    tell_ambiguous(tell, meant, text);
   } else {
     tell_not_found(tell, "task", text);
   }

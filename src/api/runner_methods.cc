@@ -8,7 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <tuple>
+#include <charconv>
+#include <vector>
 
 // The runners of the board, and the locks they have.
 namespace reeve::api {
@@ -62,40 +63,66 @@ void show_the_runner(Asking& ask) {
 
 // Where a list goes on: the runner, and what it has. No name has a tab in it.
 std::string place_of(const board::HeldKey& key) {
+  const std::string runner = fmt::format("{}\t{}", key.runner.project.value, key.runner.name);
   return match(
       key.what,
-      [&](const BoardTaskId& id) { return fmt::format("{}\t{}", key.runner.name, to_text(id)); },
+      [&](const BoardTaskId& id) { return fmt::format("{}\t{}", runner, to_text(id)); },
       [&](const SectionName& name) {
-        return fmt::format("{}\t{}\t{}", key.runner.name, name.project.value, name.name);
+        return fmt::format("{}\t{}\t{}", runner, name.project.value, name.name);
       });
 }
 
-std::optional<board::HeldKey> parse_place(std::string_view text, ProjectNo project) {
-  const std::size_t tab = text.find('\t');
-  if (tab == std::string_view::npos) return std::nullopt;
-  const RunnerName runner{project, std::string(text.substr(0, tab))};
-  const std::string_view what = text.substr(tab + 1);
-  const std::size_t second = what.find('\t');
-  if (second == std::string_view::npos) {
-    const auto id = parse_id<BoardTaskId>(what);
+std::optional<ProjectNo> parse_project(std::string_view text) {
+  ProjectNo project;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), project.value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return project;
+}
+
+std::optional<board::HeldKey> parse_place(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (std::size_t tab = text.find('\t'); tab != std::string_view::npos; tab = text.find('\t')) {
+    parts.push_back(text.substr(0, tab));
+    text.remove_prefix(tab + 1);
+  }
+  parts.push_back(text);
+  const auto project = parse_project(parts[0]);
+  if (!project || parts.size() < 3 || parts.size() > 4) return std::nullopt;
+  const RunnerName runner{*project, std::string(parts[1])};
+  if (parts.size() == 3) {
+    const auto id = parse_id<BoardTaskId>(parts[2]);
     return id ? std::optional(board::HeldKey{runner, *id}) : std::nullopt;
   }
-  const bool shared = what.substr(0, second) == "0";
-  return board::HeldKey{
-      runner, SectionName{shared ? shared_project : project, std::string(what.substr(second + 1))}};
+  const auto of_section = parse_project(parts[2]);
+  if (!of_section) return std::nullopt;
+  return board::HeldKey{runner, SectionName{*of_section, std::string(parts[3])}};
+}
+
+// What the project's runners have, wherever that is, and what others have of what it sees.
+bool is_lock_seen(const State& state, const board::HeldKey& key, ProjectNo project) {
+  if (key.runner.project == project) return true;
+  return match(
+      key.what,
+      [&](const BoardTaskId& id) {
+        const board::BoardTask* task = state.board.tasks.find(id);
+        return task && is_seen(*task, project);
+      },
+      [&](const SectionName& name) {
+        return name.project == project || name.project == shared_project;
+      });
 }
 
 // kept: name the type, second where to begin, number the limit.
 void show_locks(Tell& tell, const State& state) {
   const std::string& type = tell.kept().name;
   const auto& held = state.board.held;
-  const auto after = parse_place(tell.kept().second, tell.project());
-  auto at = after ? held.upper_bound(*after) : held.lower_bound({{tell.project(), ""}, {}});
+  const auto after = parse_place(tell.kept().second);
   auto left = tell.kept().number;
   std::string last;
   std::string next;
   tell.result().key("locks").begin_array();
-  for (; at != held.end() && at->runner.project == tell.project(); ++at) {
+  for (auto at = after ? held.upper_bound(*after) : held.begin(); at != held.end(); ++at) {
+    if (!is_lock_seen(state, *at, tell.project())) continue;
     const bool is_task = std::holds_alternative<BoardTaskId>(at->what);
     if (!type.empty() && (type == "task") != is_task) continue;
     if (left-- == 0 || tell.size() > limits::list_bytes) {
@@ -118,7 +145,7 @@ void list_locks(Asking& ask) {
   }
   ask.kept.name = type == "all" ? "" : type;
   const std::string_view after = ask.params.text("after").value_or("");
-  if (!after.empty() && !parse_place(after, ask.project())) {
+  if (!after.empty() && !parse_place(after)) {
     ask.params.refuse("after", "must be what `next` of the page before was");
   }
   ask.kept.second = after;
@@ -217,7 +244,8 @@ void release(Asking& ask) {
       tell.error(code::not_allowed,
                  fmt::format("{} is {}; --force takes it away all the same",
                              quoted(text),
-                             lock ? fmt::format("locked by runner {}", tell.name(lock->runner))
+                             lock ? fmt::format("locked by runner {}",
+                                                runner_in_words(tell, state, lock->runner))
                                   : std::string("not locked")))
           .field("name", text);
     });

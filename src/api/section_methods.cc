@@ -24,6 +24,13 @@ void tell_section(Tell& tell, const Reply& reply) {
   }
 }
 
+// kept: flag that somebody had it.
+void tell_let_go(Tell& tell, const Reply& reply) {
+  tell_section(tell, reply);
+  if (std::holds_alternative<board::Reply>(reply.value)) return;
+  tell.json.field("outcome", tell.kept().flag ? "released" : "already_free");
+}
+
 void add(Asking& ask) {
   board::AddSection command{ask.need_name<SectionName>()};
   ask.submit_and_look("section", std::move(command), tell_section);
@@ -38,7 +45,8 @@ void release(Asking& ask) {
   board::LetGo command;
   command.section = ask.need_name<SectionName>();
   command.runner = need_runner(ask);
-  ask.submit_and_look("section", std::move(command), tell_section);
+  ask.kept.flag = tenure_of(ask.state(), command.section) != nullptr;
+  ask.submit_and_look("section", std::move(command), tell_let_go);
 }
 
 // ── Questions ──

@@ -251,7 +251,7 @@ void show_names(Tell& tell, const State& state) {
     add_all(state.board.runners);
   } else if (kind == "task") {
     for (const auto& [id, task] : state.board.tasks) {
-      if (task.project == tell.project() && !add(to_text(id))) break;
+      if (is_seen(task, tell.project()) && !add(to_text(id))) break;
     }
   } else {
     for (const auto& [name, number] : state.projects.by_name) {

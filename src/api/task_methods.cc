@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 // The tasks of the board: what there is to do, and whoever does it.
@@ -142,6 +143,13 @@ void heartbeat(Asking& ask) {
 
 // ── Questions ──
 
+// One that was removed is known by the tasks that ended in it.
+bool is_known(const State& state, const SectionName& section) {
+  if (state.board.sections.contains(section)) return true;
+  return std::ranges::any_of(state.board.tasks,
+                             [&](const auto& entry) { return entry.second.section == section; });
+}
+
 // kept: name `status` and the section with a blank between them, second where to begin, number
 // the limit, flag only open ones.
 void show_tasks(Tell& tell, const State& state) {
@@ -150,6 +158,9 @@ void show_tasks(Tell& tell, const State& state) {
   const std::optional<board::Status> status = status_named(name.substr(0, blank));
   const std::string_view section = name.substr(blank + 1);
   const auto wanted = name_written<SectionName>(section, tell.project());
+  if (!section.empty() && !is_known(state, wanted)) {
+    return tell_not_found(tell, "section", section);
+  }
   const auto after = parse_id<BoardTaskId>(tell.kept().second).value_or(BoardTaskId{});
   auto left = tell.kept().number;
   tell.result().key("tasks").begin_array();
@@ -157,7 +168,7 @@ void show_tasks(Tell& tell, const State& state) {
   std::string more;
   for (auto at = state.board.tasks.upper_bound(after); at != state.board.tasks.end(); ++at) {
     const auto& [id, task] = *at;
-    if (task.project != tell.project()) continue;
+    if (!is_seen(task, tell.project())) continue;
     if (status && task.status != *status) continue;
     if (tell.kept().flag && !board::is_open(task.status)) continue;
     if (!section.empty() && task.section != wanted) continue;

@@ -19,7 +19,8 @@ void holder(Tell& tell, const State& state, const LockedThing& what) {
       [&](const SectionName& name) {
         json.field("kind", "section").field("name", tell.name(name));
       });
-  json.field("holder", tell.name(lock->runner)).field("depth", 0);
+  show_runner_name(tell, state, lock->runner, "holder", "holder_project");
+  json.field("depth", 0);
   tell.moment("since", lock->lease.acquired_at);
   const bool over = is_over(state, what, tell.now().now);
   json.field(
@@ -36,7 +37,9 @@ void line(Tell& tell, const State& state, const board::Line& of) {
   for (auto at = lines.lower_bound({of, {}}); at != lines.end() && at->line == of; ++at) {
     if (++count > limits::waiters_shown) continue;
     const board::Waiter& waiter = *state.board.waiters.find(at->waiter);
-    tell.json.begin_object().field("holder", tell.name(waiter.runner)).field("place", count);
+    tell.json.begin_object();
+    show_runner_name(tell, state, waiter.runner, "holder", "holder_project");
+    tell.json.field("place", count);
     tell.moment("since", waiter.since);
     tell.moment("until", waiter.until);
     tell.json.end_object();
@@ -48,9 +51,9 @@ void line(Tell& tell, const State& state, const board::Line& of) {
 std::optional<Next> next_of(Tell& tell, const State& state, const LockedThing& what) {
   const board::Tenure* lock = tenure_of(state, what);
   if (!lock || is_over(state, what, tell.now().now)) return std::nullopt;
-  return Next{
-      fmt::format("anybody can claim it unless {} sends a heartbeat", tell.name(lock->runner)),
-      limit_of(state, what)};
+  return Next{fmt::format("anybody can claim it unless {} sends a heartbeat",
+                          runner_in_words(tell, state, lock->runner)),
+              limit_of(state, what)};
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ Result<void> Rows::add(const Event& event, Stamp stamp, std::string_view project
       [](const mailbox::Event&) {},
       [](const Escalate&) {},
       [&](const Custom& it) { add_gap(it); },
-      [](const System&) {});
+      [&](const System& it) { add(it); });
   if (failure_) return fail(*failure_);
   return {};
 }

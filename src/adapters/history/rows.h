@@ -65,6 +65,10 @@ class Rows {
   void add(const decision::Event& event);
 
   void add(const board::Event& event);
+  void add(const System& event);
+  // Leases count anew from this moment on: the locks of the board that are there are good for as
+  // long as their last sign of life made them, from now.
+  void give_grace();
   void release_task(BoardTaskId task, const char* how);
   void release_section(const SectionName& section, const char* how);
   std::string section_id(const SectionName& section) const;

@@ -26,6 +26,11 @@ const char* word_for(board::Status status) {
   return "";
 }
 
+// As somebody of a project writes it.
+std::string written(const SectionName& section) {
+  return section.project == shared_project ? "//" + section.name : section.name;
+}
+
 std::string text_of(std::int64_t wall) { return codec::format_wall(wall).value_or(""); }
 
 }  // namespace
@@ -53,6 +58,43 @@ void Rows::release_section(const SectionName& section, const char* how) {
       at_,
       how,
       id);
+}
+
+// How long a lease is, its last sign of life says: until when that made it good. One that was
+// announced to be over since, which says no such thing, gets no grace. What is read are the events,
+// in their order, which a clock that was set does not change.
+void Rows::give_grace() {
+  run("UPDATE task_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT ?1 - at_ms "
+      "+ 1000 * strftime('%s', json_extract(data, '$.expires_at')) + substr(json_extract(data, "
+      "'$.expires_at'), 21, 3) FROM events WHERE subject = h.task_id AND kind IN ('board:started', "
+      "'board:claimed', 'board:extended', 'board:expired') ORDER BY seq DESC, idx DESC LIMIT 1), "
+      "0)) WHERE released_ms IS NULL AND task_id IN (SELECT task_id FROM task_locks)",
+      at_);
+  run("UPDATE task_locks AS t SET expires_at = coalesce((SELECT h.expires_at FROM "
+      "task_locks_history h WHERE h.task_id = t.task_id AND h.released_ms IS NULL), expires_at)");
+  run("UPDATE section_locks_history AS h SET expires_ms = max(expires_ms, coalesce((SELECT ?1 - "
+      "at_ms + 1000 * strftime('%s', json_extract(data, '$.expires_at')) + "
+      "substr(json_extract(data, '$.expires_at'), 21, 3) FROM events WHERE subject = CASE WHEN "
+      "h.section_id LIKE '///%' THEN substr(h.section_id, 4) ELSE substr(h.section_id, 1 + "
+      "instr(h.section_id, '/')) END AND project || '/' || subject = h.section_id AND kind IN "
+      "('board:section_locked', 'board:section_extended', 'board:section_expired') ORDER BY seq "
+      "DESC, idx DESC LIMIT 1), 0)) WHERE released_ms IS NULL AND section_id IN (SELECT section_id "
+      "FROM section_locks)",
+      at_);
+  run("UPDATE section_locks AS s SET expires_at = coalesce((SELECT h.expires_at FROM "
+      "section_locks_history h WHERE h.section_id = s.section_id AND h.released_ms IS NULL), "
+      "expires_at)");
+}
+
+void Rows::add(const System& event) {
+  switch (event.what) {
+    case System::What::Ready:
+    case System::What::Suspended:
+    case System::What::Late:
+      return give_grace();
+    case System::What::ClockStepped:
+      return;
+  }
 }
 
 void Rows::add(const board::Event& event) {
@@ -89,7 +131,7 @@ void Rows::add(const board::Event& event) {
             to_text(it.task),
             project_,
             it.title,
-            it.section ? std::optional<std::string>(it.section->name) : std::nullopt,
+            it.section ? std::optional<std::string>(written(*it.section)) : std::nullopt,
             at_);
       },
       [&](const board::SectionAdded& it) {
@@ -135,14 +177,17 @@ void Rows::add(const board::Event& event) {
       },
       [&](const board::SectionReleased& it) { release_section(it.section, "released"); },
       [&](const board::IsWaiting& it) {
-        const bool is_section = std::holds_alternative<SectionName>(it.line);
+        const SectionName* section = std::get_if<SectionName>(&it.line);
+        // Who waits for whichever task is free first stands in a line without a name.
+        const bool any_task = section && section->name.empty();
         run("INSERT OR IGNORE INTO lock_waits (waiter, kind, project, name, holder, began_ms) "
             "VALUES (?, ?, ?, ?, ?, ?)",
             it.waiter.value,
-            is_section ? "section" : "task",
+            section && !any_task ? "section" : "task",
             project_,
-            is_section ? std::get<SectionName>(it.line).name
-                       : to_text(std::get<BoardTaskId>(it.line)),
+            any_task  ? "(next)"
+            : section ? section->name
+                      : to_text(std::get<BoardTaskId>(it.line)),
             it.runner.name,
             at_);
       },

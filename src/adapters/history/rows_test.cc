@@ -162,6 +162,70 @@ TEST_F(HistoryRows, AWaitOnTheBoardEndsWhenItIsSaidToAndAsItIsSaidTo) {
                    "3|task|" + to_text(BoardTaskId{7}) + "|ana|refused|3000"}));
 }
 
+TEST_F(HistoryRows, WhoWaitsForAnyTaskWaitsForTheNextTask) {
+  const board::RunnerName runner{default_project, "ana"};
+  happen(board::IsWaiting{runner, SectionName{default_project, ""}, WaiterId{1}});
+  happen(
+      board::StoppedWaiting{runner, SectionName{default_project, ""}, WaiterId{1}, std::nullopt});
+  EXPECT_EQ(ask("SELECT kind, name, outcome FROM lock_waits"), Lines{"task|(next)|granted"});
+}
+
+TEST_F(HistoryRows, ATaskOfASharedSectionCanBeJoinedWithIt) {
+  file->name({shared_project, "//"});
+  const SectionName all{shared_project, "all"};
+  Put section = put(++now, 0, board::SectionAdded{all});
+  section.event.project = shared_project;
+  ASSERT_TRUE(file->add(section));
+  ASSERT_TRUE(file->commit(now));
+  happen(board::WasAdded{BoardTaskId{5}, "Fix it", all});
+  happen(board::SectionAdded{{default_project, "own"}},
+         board::WasAdded{BoardTaskId{6}, "Tidy", SectionName{default_project, "own"}});
+  EXPECT_EQ(ask("SELECT t.title, t.project, t.section, s.id FROM tasks t JOIN sections s ON s.id = "
+                "iif(t.section LIKE '//%', '/' || t.section, t.project || '/' || t.section) "
+                "ORDER BY t.title"),
+            (Lines{"Fix it|shop|//all|///all", "Tidy|shop|own|shop/own"}));
+}
+
+// The grace of a start: a lease counts from the later of its last sign of life and readiness.
+TEST_F(HistoryRows, LocksOfTheBoardAreGoodForTheirWholeTimeFromReadinessOn) {
+  const SectionName backend{default_project, "backend"};
+  const board::RunnerName runner{default_project, "r1"};
+  happen(board::SectionAdded{backend}, board::WasAdded{BoardTaskId{5}, "one", backend});
+  happen(board::SectionTaken{backend, runner, Token{2}, Time{122s}},
+         board::WasStarted{BoardTaskId{5}, runner, Token{1}, Time{62s}},
+         board::WasStarted{BoardTaskId{6}, runner, Token{3}, Time{3s}});
+  happen(board::WasExtended{BoardTaskId{5}, runner, Time{63s}});
+  happen(board::HasExpired{BoardTaskId{6}, runner});
+  const auto ends = [&] {
+    return ask(
+        "SELECT expires_at FROM (SELECT task_id AS id, expires_at FROM task_locks UNION ALL "
+        "SELECT section_id, expires_at FROM section_locks) ORDER BY id = 'shop/backend', "
+        "expires_at");
+  };
+  now = 99;
+  happen(System{System::What::ClockStepped});
+  EXPECT_EQ(
+      ends(),
+      (Lines{"2030-01-01T00:00:03.000Z", "2030-01-01T00:01:03.000Z", "2030-01-01T00:02:02.000Z"}));
+  now = 199;
+  const Lines from_200{"2030-01-01T00:00:03.000Z",  // it was said to be over before
+                       "2030-01-01T00:04:20.000Z",
+                       "2030-01-01T00:05:20.000Z"};
+  happen(System{System::What::Ready});
+  EXPECT_EQ(ends(), from_200);
+  now = 209;
+  happen(System{System::What::Late});
+  EXPECT_EQ(
+      ends(),
+      (Lines{"2030-01-01T00:00:03.000Z", "2030-01-01T00:04:30.000Z", "2030-01-01T00:05:30.000Z"}))
+      << "not for longer than one lease";
+  EXPECT_EQ(ask("SELECT expires_at FROM task_locks_history ORDER BY expires_ms"),
+            (Lines{"2030-01-01T00:00:03.000Z", "2030-01-01T00:04:30.000Z"}));
+  EXPECT_EQ(ask("SELECT heartbeat_at FROM task_locks_history WHERE heartbeat_ms > acquired_ms"),
+            Lines{"2030-01-01T00:00:03.000Z"})
+      << "the last sign of life is what it was";
+}
+
 TEST_F(HistoryRows, ADecisionHasItsAnswer) {
   happen(decision::WasOpened{DecisionId{3}, decision::Cause::PhaseFailed, "what now?"});
   happen(decision::WasAnswered{DecisionId{3}, decision::Choice::Retry, "once more", "ana"});

@@ -15,6 +15,7 @@ namespace reeve::cli::board {
 namespace {
 
 constexpr std::int64_t draw_every = 250;
+constexpr std::int64_t look_every = 5000;
 constexpr std::int64_t second = 1000;
 
 // What is locked, as people call it: `Task "Fix bug"`. The seed's envelope has no title, so it is
@@ -28,17 +29,30 @@ std::string thing_of(Context& context, const Failure& failure) {
   return fmt::format("Task \"{}\"", printable(task ? (*task)["title"].text() : id));
 }
 
-// The line of the bar, on a terminal only.
+// The line of the bar, on a terminal only. Who holds it may change while one waits, and so may the
+// end of the lock: both are asked for again and again, on the connection that waits.
 class Bar {
  public:
-  explicit Bar(const Context& context)
-      : context_(context), shown_(Output::err_is_terminal() && !context.json()) {}
+  Bar(Context& context, const Json& in_the_way)
+      : context_(context),
+        shown_(Output::err_is_terminal() && !context.json()),
+        holder_(runner_in_words(in_the_way, "lockedBy")),
+        expires_(in_the_way["expiresAt"]) {
+    const bool is_section = in_the_way.has("sectionId");
+    const Json& id = in_the_way[is_section ? "sectionId" : "taskId"];
+    if (!id.is_null()) which_ = json_of({{"id", id}, {"type", is_section ? "section" : "task"}});
+  }
 
   std::int64_t next() const { return shown_ ? draw_every : -1; }
 
   void draw() {
     if (!shown_) return;
-    const std::string text = elapsed_bar(steady_now() - began_);
+    look();
+    const std::size_t width = Output::err_width();
+    const std::string text = waiting_line(steady_now() - began_,
+                                          holder_,
+                                          context_.output.moment(expires_),
+                                          width > 1 ? width - 1 : width);
     if (text == drawn_) return;
     drawn_ = text;
     context_.output.err("\r\x1b[K" + text);
@@ -50,9 +64,29 @@ class Bar {
   }
 
  private:
-  const Context& context_;
+  void look() {
+    if (which_.is_null()) return;
+    if (asked_) {
+      const auto answer = context_.client().take(*asked_);
+      if (!answer) return;
+      asked_.reset();
+      if (!*answer || !(*answer)->has("runner")) return;
+      holder_ = runner_in_words(**answer);
+      expires_ = (**answer)["expires_at"];
+    } else if (steady_now() - looked_at_ >= look_every) {
+      looked_at_ = steady_now();
+      asked_ = context_.client().begin("locks.show", which_, Client::Kind::Question);
+    }
+  }
+
+  Context& context_;
   bool shown_;
+  Json which_;
+  std::string holder_;
+  Json expires_;
+  std::optional<Client::Ticket> asked_;
   std::int64_t began_ = steady_now();
+  std::int64_t looked_at_ = began_;
   std::string drawn_;
 };
 
@@ -80,11 +114,15 @@ Answer interrupted() {
   return std::unexpected(Failure{"INTERRUPTED", "interrupted; left the line"});
 }
 
-Answer wait_for_it(Context& context, std::string_view method, const Json& params) {
+// `in_the_way`: what the refusal said of who has it.
+Answer wait_for_it(Context& context,
+                   std::string_view method,
+                   const Json& params,
+                   const Json& in_the_way) {
   Client& client = context.client();
   const Signals signals{SIGINT, SIGTERM, SIGHUP};
   const auto ticket = client.begin(method, params, Client::Kind::Change);
-  Bar bar(context);
+  Bar bar(context, in_the_way);
   bool cancelled = false;
   for (;;) {
     if (auto answer = client.take(ticket)) {
@@ -134,6 +172,14 @@ void tell_fresh(Context& context, const Who& who) {
       fmt::format("you are {0}; say --runner {0} from now on, or set REEVE_RUNNER", who.runner));
 }
 
+std::string runner_in_words(const Json& thing, std::string_view field) {
+  const std::string name = printable(thing[field].text());
+  const std::string project =
+      fmt::format("{}{}", field, field == "lockedBy" ? "Project" : "_project");
+  if (!thing.has(project)) return name;
+  return fmt::format("{} of {}", name, printable(thing[project].text()));
+}
+
 bool is_locked(const Failure& failure) {
   return failure.code == "TASK_LOCKED" || failure.code == "SECTION_LOCKED";
 }
@@ -151,7 +197,7 @@ int fail(Context& context, const Failure& failure) {
   output.err(fmt::format("{} {} is locked by runner {}\n",
                          output.styled_err(Style::Bad, "Error:"),
                          thing_of(context, failure),
-                         printable(failure.details["lockedBy"].text())));
+                         runner_in_words(failure.details, "lockedBy")));
   if (failure.details.has("expiresAt")) {
     output.err(
         fmt::format("Lock expires at: {}\n", to_the_second(failure.details["expiresAt"].text())));
@@ -168,6 +214,21 @@ std::string elapsed_bar(std::int64_t milliseconds) {
       "[{}>{}] {}s elapsed", std::string(at, '='), std::string(width - 1 - at, ' '), seconds);
 }
 
+std::string waiting_line(std::int64_t milliseconds,
+                         const std::string& holder,
+                         const std::string& expires,
+                         std::size_t width) {
+  constexpr std::size_t least_name = 8;
+  const std::string bar = elapsed_bar(milliseconds);
+  if (holder.empty()) return width == 0 ? bar : fitted(bar, width);
+  const std::string before = bar + "  held by ";
+  const std::string after = ", expires " + expires;
+  if (width == 0) return before + holder + after;
+  const std::size_t taken = before.size() + display_width(after);
+  const std::size_t room = std::max(least_name, width - std::min(width, taken));
+  return fitted(before + fitted(holder, room) + after, width);
+}
+
 Json wait_of(const Parsed& parsed, const Json& otherwise) {
   if (parsed.has("no-wait")) return {};
   return parsed.has("wait") ? cli::wait_of(parsed) : otherwise;
@@ -175,18 +236,26 @@ Json wait_of(const Parsed& parsed, const Json& otherwise) {
 
 Answer start(Context& context, std::string_view method, Json params, const Json& wait) {
   Answer answer = context.client().change(method, params);
-  if (wait.is_null() || wait.number() == 0 || !is_in_the_way(answer)) return answer;
   const bool tells = !context.json() && !context.quiet();
+  const auto is_claimed = [&] { return tells && answer && answer->has("claimed_from"); };
+  const auto tell_claimed = [&] {
+    context.output.err(fmt::format("Lock expired: claimed from runner {}.\n",
+                                   runner_in_words(*answer, "claimed_from")));
+  };
+  if (wait.is_null() || wait.number() == 0 || !is_in_the_way(answer)) {
+    if (is_claimed()) tell_claimed();
+    return answer;
+  }
   if (tells) {
     const std::string thing = answer ? "Every open task" : thing_of(context, answer.error());
     context.output.err(fmt::format(
         "{} is locked by another runner.\nWaiting for lock... (Ctrl+C to cancel)\n", thing));
   }
   params.set("wait_ms", wait);
-  answer = wait_for_it(context, method, params);
-  if (tells && answer && answer->has("claimed_from")) {
-    context.output.err(fmt::format("Lock expired: claimed from runner {}.\n",
-                                   printable((*answer)["claimed_from"].text())));
+  const Json in_the_way = answer ? Json::object() : answer.error().details;
+  answer = wait_for_it(context, method, params, in_the_way);
+  if (is_claimed()) {
+    tell_claimed();
   } else if (tells && answer && answer->has("id")) {
     context.output.err("Lock released!\n");
   }
@@ -206,7 +275,7 @@ Table locks_table(const Output& output, const Json::Array& locks) {
     table.add({lock["type"].text(),
                printable(lock["id"].text()),
                lock.has("title") ? printable(lock["title"].text()) : "-",
-               printable(lock["runner"].text()),
+               runner_in_words(lock),
                {state, state == "held" ? Style::Good : Style::Bad},
                output.moment(lock["acquired_at"]),
                output.moment(lock["expires_at"])});

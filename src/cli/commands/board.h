@@ -33,6 +33,10 @@ struct Who {
 Who runner_or_fresh(const Parsed& parsed);
 void tell_fresh(Context& context, const Who& who);
 
+// `ana`; of a runner of another project `ana of shop`. The project is in the field that begins as
+// the runner's does: `runner` and `runner_project`, `lockedBy` and `lockedByProject`.
+std::string runner_in_words(const Json& thing, std::string_view field = "runner");
+
 // Somebody else has the task or its section. In text two lines, with who that is and until when;
 // the exit code.
 int fail(Context& context, const Failure& failure);
@@ -40,6 +44,13 @@ bool is_locked(const Failure& failure);
 
 // `[=====>                    ] 45s elapsed`: the arrow moves on every nine seconds.
 std::string elapsed_bar(std::int64_t milliseconds);
+
+// The same, and who has what is waited for: `…] 45s elapsed  held by ana, expires in 59m`. It takes
+// at most `width` cells (0: any); a long name is cut before the moment is. No holder: only the bar.
+std::string waiting_line(std::int64_t milliseconds,
+                         const std::string& holder,
+                         const std::string& expires,
+                         std::size_t width);
 
 // Asks once; if somebody else has it and there is a wait (in ms, null: none), stands in line in
 // sight of the user. Ctrl-C leaves the line: INTERRUPTED, and what came all the same is given back.

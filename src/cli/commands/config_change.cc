@@ -9,6 +9,7 @@
 
 #include <span>
 #include <unistd.h>
+#include <vector>
 
 namespace reeve::cli {
 
@@ -91,6 +92,29 @@ Told tell_daemon(Context& context, const config::Key& key) {
           .note = "it takes effect when the daemon starts: `reeve daemon restart`"};
 }
 
+// What keeps the settings from counting, the first of it with file and line.
+std::vector<std::string> notes_of_mistakes(const Failure& failure) {
+  constexpr std::size_t most = 3;
+  const Json::Array& mistakes = failure.details["mistakes"].items();
+  std::vector<std::string> notes;
+  for (const Json& mistake : mistakes) {
+    if (notes.size() == most) break;
+    const std::string line =
+        mistake.has("line")
+            ? fmt::format(":{}:{}", mistake["line"].number(), mistake["column"].number())
+            : "";
+    notes.push_back(fmt::format(
+        "{}{}: {}", printable(mistake["file"].text()), line, printable(mistake["message"].text())));
+  }
+  if (notes.empty()) notes.push_back(failure.message);
+  const std::size_t more = mistakes.size() > most ? mistakes.size() - most : 0;
+  notes.push_back(
+      fmt::format("it was written, but a file with a mistake counts for nothing until "
+                  "that is mended{}",
+                  more > 0 ? fmt::format("; `reeve config list` has {} more", more) : ""));
+  return notes;
+}
+
 int tell(Context& context,
          const config::Key& key,
          const Target& target,
@@ -105,9 +129,12 @@ int tell(Context& context,
   std::vector<std::string> notes;
   if (!told.note.empty()) notes.push_back(told.note);
   if (!settings) {
-    notes.push_back(fmt::format("{}; until that is mended, this file counts for nothing",
-                                settings.error().message));
+    const std::vector<std::string> wrong = notes_of_mistakes(settings.error());
+    notes.insert(notes.end(), wrong.begin(), wrong.end());
     data.set("in_force", false);
+    if (settings.error().details.has("mistakes")) {
+      data.set("mistakes", settings.error().details["mistakes"]);
+    }
   } else {
     const config::InForce now = (*settings)->look_up(key);
     data.set("value", json_of_value(now));

@@ -59,8 +59,9 @@ constexpr std::array<Example, 4> sql_examples{
      {"reeve sql --schema", "what can be asked for; docs/history.md says what it means"}}};
 constexpr std::array<Argument, 1> history_arguments{
     {{.name = "ID|NAME|rebuild", .count = Count::Maybe, .completes = Completes::Lock}}};
-constexpr std::array<Option, 2> history_options{
-    {{.name = "since", .takes = Takes::Duration, .value = "D", .help = "of the last so long"},
+constexpr std::array<Option, 3> history_options{
+    {{.name = "force", .help = "rebuild: though what is there reaches further back"},
+     {.name = "since", .takes = Takes::Duration, .value = "D", .help = "of the last so long"},
      {.name = "lines",
       .letter = 'n',
       .takes = Takes::Number,
@@ -339,7 +340,8 @@ constexpr std::array<Command, 28> commands{{
      .details =
          "Of a lock, a semaphore, a queue, an item, a run, a task (also by its title), a section, "
          "a decision or a runner; without one, the latest of the project. `reeve history "
-         "rebuild` makes the file anew from the journal.",
+         "rebuild` makes the file anew from the journal; exit 5 if that has less of it, unless "
+         "--force is said.",
      .examples = history_examples,
      .run = history_command},
     {.name = "stats",

@@ -75,7 +75,7 @@ std::string events_of_item() {
 constexpr std::string_view waits_on_board =
     "subject IN (SELECT holder FROM lock_waits WHERE name = ?1 AND kind IN ('section', 'task')) "
     "AND kind IN ('board:waiting', 'board:stopped_waiting') "
-    "AND json_extract(data, '$.line') = ?1";
+    "AND json_extract(data, '$.line') IN (?1, '//' || ?1)";
 
 std::string events_of_task() {
   return fmt::format(
@@ -118,7 +118,8 @@ std::expected<Story, Failure> story_of_word(Context& context,
   const auto tasks = ask_history(context,
                                  path,
                                  "SELECT id, count(*) OVER () AS many FROM tasks WHERE title = ?1 "
-                                 "AND project = ?2 ORDER BY added_ms DESC, id DESC LIMIT 2",
+                                 "AND (project = ?2 OR section LIKE '//%') ORDER BY project = ?2 "
+                                 "DESC, added_ms DESC, id DESC LIMIT 2",
                                  {word, project});
   if (!tasks) return std::unexpected(tasks.error());
   if (tasks->empty()) return of_name;
@@ -190,6 +191,26 @@ void tell_moment(Context& context,
   output.line(fmt::format("{} {}", output.styled(Style::Dim, stamp), words));
 }
 
+// Its events were forgotten, it was not: it has not ended, or not long ago.
+int tell_what_is_left(Context& context, const Story& story, const Json& left) {
+  Output& output = context.output;
+  if (context.json()) {
+    return output.succeed(json_of({{"kind", story.kind},
+                                   {"id", story.id},
+                                   {"events", Json::array()},
+                                   {"gaps", Json::array()},
+                                   {"left", left}}));
+  }
+  if (context.quiet()) return output.done();
+  for (const auto& [name, value] : left.members()) {
+    if (name == "kind" || name == "from" || name == "phases" || value.is_null()) continue;
+    output.line(fmt::format(
+        "{:<11} {}", name, name.ends_with("_at") ? output.moment(value) : printable(value.text())));
+  }
+  output.note("its events are no longer kept; this is what is left of it");
+  return output.done();
+}
+
 bool is_blank(std::string_view word) {
   if (word.starts_with("//")) word.remove_prefix(2);
   return word.find_first_not_of(" \t\n") == std::string_view::npos;
@@ -228,6 +249,9 @@ int tell_story(Context& context, const Parsed& parsed) {
   const auto rows = ask_history(context, *path, sql, story.parameters);
   if (!rows) return context.fail(rows.error());
   if (rows->empty() && of_one && since == 0) {
+    if (const auto left = show_from_history(context, story.id)) {
+      return tell_what_is_left(context, story, *left);
+    }
     return context.fail(
         {"NOT_FOUND",
          fmt::format("history knows nothing of {}; `reeve history` shows the latest",
@@ -257,7 +281,58 @@ int tell_story(Context& context, const Parsed& parsed) {
   return context.output.done();
 }
 
-int rebuild(Context& context) {
+// The first sequence that the journal can give back: it is decided once more from its very
+// beginning, if that is there, else from the oldest checkpoint. 0: that cannot be told.
+std::int64_t begin_of_journal(Context& context) {
+  const auto home = context.home();
+  if (!home) return 0;
+  std::vector<std::int64_t> segments;
+  std::vector<std::int64_t> checkpoints;
+  const tools::JournalAsk ask{.verb = tools::JournalVerb::Info,
+                              .directory = home->path + "/journal",
+                              .shape = tools::Shape::Json};
+  const auto look = [&](std::string_view line) {
+    const std::optional<Json> file = parse_json(line);
+    if (!file) return;
+    if (file->has("first_sequence")) segments.push_back((*file)["first_sequence"].number());
+    if (file->has("sequence")) checkpoints.push_back((*file)["sequence"].number());
+  };
+  const Result<bool> looked = context.parts->journal(ask, look, [](std::string_view) {});
+  if (!looked) return 0;
+  if (std::ranges::find(segments, 1) != segments.end()) return 1;
+  return checkpoints.empty() ? 0 : *std::ranges::min_element(checkpoints) + 1;
+}
+
+// What there is now that the journal cannot give back. A file that cannot be read has nothing to
+// lose.
+std::optional<Failure> loss_of_rebuild(Context& context) {
+  const auto path = synced_history(context);
+  if (!path) return std::nullopt;
+  const std::int64_t begin = begin_of_journal(context);
+  const auto rows = ask_history(context,
+                                *path,
+                                "SELECT count(*) AS events, min(seq) AS first, min(at) AS since "
+                                "FROM events WHERE seq < ?1",
+                                {begin});
+  if (!rows || rows->empty() || rows->front()["events"].number() == 0) return std::nullopt;
+  const Json& lost = rows->front();
+  return Failure{
+      "NOT_ALLOWED",
+      fmt::format("the journal begins at sequence {}, so {} since {} would be lost; `reeve history "
+                  "rebuild --force` makes it anew all the same",
+                  begin,
+                  counted(lost["events"].number(), "event"),
+                  lost["since"].text()),
+      json_of({{"events", lost["events"]},
+               {"from_seq", lost["first"]},
+               {"to_seq", begin - 1},
+               {"since", lost["since"]}})};
+}
+
+int rebuild(Context& context, const Parsed& parsed) {
+  if (!parsed.has("force")) {
+    if (const auto loss = loss_of_rebuild(context)) return context.fail(*loss);
+  }
   const Answer answer = context.client().ask("history.rebuild");
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
@@ -279,7 +354,8 @@ int rebuild(Context& context) {
 
 int history_command(Context& context, const Parsed& parsed) {
   const bool rebuilds = !parsed.words.empty() && parsed.words[0] == "rebuild";
-  return rebuilds ? rebuild(context) : tell_story(context, parsed);
+  if (parsed.has("force") && !rebuilds) return context.misuse("--force is for `history rebuild`");
+  return rebuilds ? rebuild(context, parsed) : tell_story(context, parsed);
 }
 
 }  // namespace reeve::cli

@@ -50,16 +50,15 @@ int show(Context& context, const Parsed& parsed) {
   output.line(described(lock));
   output.line(fmt::format("state     {}", lock["state"].text()));
   if (lock.has("runner")) {
-    output.line(fmt::format("runner    {}", printable(lock["runner"].text())));
+    output.line(fmt::format("runner    {}", board::runner_in_words(lock)));
     output.line(fmt::format("token     {}", lock["token"].text()));
     output.line(fmt::format("since     {}", output.moment(lock["acquired_at"])));
     output.line(fmt::format("heartbeat {}", output.moment(lock["heartbeat_at"])));
     output.line(fmt::format("expires   {}", output.moment(lock["expires_at"])));
   }
   for (const Json& waiter : lock["waiters"].items()) {
-    output.line(fmt::format("waiting   {}  since {}",
-                            printable(waiter["runner"].text()),
-                            output.moment(waiter["since"])));
+    output.line(fmt::format(
+        "waiting   {}  since {}", board::runner_in_words(waiter), output.moment(waiter["since"])));
   }
   return output.done();
 }

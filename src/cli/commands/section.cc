@@ -51,7 +51,7 @@ int list(Context& context, const Parsed&) {
     const bool over = section["expired"].truth();
     table.add({printable(section["name"].text()),
                with_commas(section["open"].number()),
-               section.has("runner") ? printable(section["runner"].text()) : "-",
+               section.has("runner") ? board::runner_in_words(section) : "-",
                output.moment(section["acquired_at"]),
                {over ? "expired" : output.moment(section["expires_at"]),
                 over ? Style::Bad : Style::Plain},
@@ -79,16 +79,15 @@ int show(Context& context, const Parsed& parsed) {
   output.line(fmt::format("section   {}", printable(section["name"].text())));
   output.line(fmt::format("open      {}", section["open"].text()));
   if (section.has("runner")) {
-    output.line(fmt::format("runner    {}", printable(section["runner"].text())));
+    output.line(fmt::format("runner    {}", board::runner_in_words(section)));
     output.line(fmt::format("since     {}", output.moment(section["acquired_at"])));
     output.line(fmt::format("expires   {}{}",
                             output.moment(section["expires_at"]),
                             section["expired"].truth() ? "  (over: whoever asks gets it)" : ""));
   }
   for (const Json& waiter : section["waiters"].items()) {
-    output.line(fmt::format("waiting   {}  since {}",
-                            printable(waiter["runner"].text()),
-                            output.moment(waiter["since"])));
+    output.line(fmt::format(
+        "waiting   {}  since {}", board::runner_in_words(waiter), output.moment(waiter["since"])));
   }
   if (section["tasks"].items().empty()) return output.done();
   output.line("");
@@ -101,7 +100,7 @@ int show(Context& context, const Parsed& parsed) {
     table.add({task["id"].text(),
                task["status"].text(),
                task["priority"].text(),
-               task.has("runner") ? printable(task["runner"].text()) : "-",
+               task.has("runner") ? board::runner_in_words(task) : "-",
                printable(task["title"].text())});
   }
   output.out(table.write(Output::out_width(), output));
@@ -117,10 +116,10 @@ int remove(Context& context, const Parsed& parsed) {
 int release(Context& context, const Parsed& parsed) {
   const auto runner = board::runner_of(parsed);
   if (!runner) return context.misuse("who lets go? say --runner R, or set REEVE_RUNNER");
-  return told(context,
-              context.client().change("section.release",
-                                      json_of({{"name", parsed.words[0]}, {"runner", *runner}})),
-              "released");
+  const Answer answer = context.client().change(
+      "section.release", json_of({{"name", parsed.words[0]}, {"runner", *runner}}));
+  const bool was_free = answer && (*answer)["outcome"].text() == "already_free";
+  return told(context, answer, was_free ? "was free already" : "released");
 }
 
 constexpr std::array<Argument, 1> one_section{{{.name = "NAME", .completes = Completes::Section}}};

@@ -197,7 +197,8 @@ void gather_waits(Asker& asker, Stats& stats) {
       fmt::format(
           "SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY kind, name ORDER BY waited "
           "DESC) "
-          "AS n FROM (SELECT ended_ms - began_ms AS waited, coalesce(kind, 'lock') AS kind, "
+          "AS n FROM (SELECT ended_ms - began_ms AS waited, CASE WHEN name = '' THEN 'task' ELSE "
+          "coalesce(kind, 'lock') END AS kind, CASE WHEN name = '' THEN '(next)' ELSE name END AS "
           "name, holder AS who, began_at AS since FROM lock_waits WHERE ended_ms >= ?1 AND {0} "
           "UNION ALL SELECT taken_ms - pushed_ms, 'queue', queue, id, pushed_at FROM queue_items "
           "WHERE taken_ms >= ?1 AND {0} "

@@ -113,7 +113,7 @@ int list(Context& context, const Parsed& parsed) {
          {status, style_of(status)},
          task.has("section") ? printable(task["section"].text()) : "-",
          task["priority"].text(),
-         task.has("runner") ? printable(task["runner"].text()) : "-",
+         task.has("runner") ? board::runner_in_words(task) : "-",
          {over ? "expired" : output.moment(task["expires_at"]), over ? Style::Bad : Style::Plain},
          title_of(task)});
   }
@@ -143,12 +143,15 @@ int show(Context& context, const Parsed& parsed) {
   if (task.has("section")) {
     output.line(fmt::format("section   {}", printable(task["section"].text())));
   }
+  if (task.has("project")) {
+    output.line(fmt::format("project   {}", printable(task["project"].text())));
+  }
   output.line(fmt::format("priority  {}", task["priority"].text()));
   output.line(fmt::format("added     {}", output.moment(task["created_at"])));
   if (task.has("ended_at"))
     output.line(fmt::format("ended     {}", output.moment(task["ended_at"])));
   if (task.has("runner")) {
-    output.line(fmt::format("runner    {}", printable(task["runner"].text())));
+    output.line(fmt::format("runner    {}", board::runner_in_words(task)));
     output.line(fmt::format("token     {}", task["token"].text()));
     output.line(fmt::format("since     {}", output.moment(task["acquired_at"])));
     output.line(fmt::format("heartbeat {}", output.moment(task["heartbeat_at"])));
@@ -161,7 +164,7 @@ int show(Context& context, const Parsed& parsed) {
   }
   for (const Json& waiter : task["waiters"].items()) {
     output.line(fmt::format(
-        "  {}  since {}", printable(waiter["runner"].text()), output.moment(waiter["since"])));
+        "  {}  since {}", board::runner_in_words(waiter), output.moment(waiter["since"])));
   }
   for (const Json& note : task["notes"].items()) {
     output.sentence(fmt::format("note      {}{}: {}",

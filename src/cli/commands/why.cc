@@ -1,3 +1,4 @@
+#include "cli/commands/board.h"
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/context.h"
@@ -73,7 +74,8 @@ void tell_link(Output& output, const Json& link, const std::string& asker) {
   if (link.has("pipeline") && link["pipeline"].text() != asker) {
     line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"]));
   }
-  if (link.has("holder")) line += fmt::format(" held by {}", printable(link["holder"].text()));
+  if (link.has("holder"))
+    line += fmt::format(" held by {}", board::runner_in_words(link, "holder"));
   if (link.has("label")) line += fmt::format(" ({})", printable(link["label"].text()));
   if (link.has("since")) line += " " + since(output, link["since"]);
   if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
@@ -123,7 +125,7 @@ void tell_in_line(Output& output, const Json& why) {
     output.sentence(
         fmt::format("  {:>3}. {}  {}{}",
                     place,
-                    printable(each["holder"].text()),
+                    board::runner_in_words(each, "holder"),
                     each.has("weight") ? fmt::format("wants {}, ", each["weight"].text()) : "",
                     since(output, each["since"])),
         7);
