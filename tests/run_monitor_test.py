@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import textwrap
 import unittest
 
+from reeve_testing import REEVE
 from run_testing import Project
 
 WATCH = """
@@ -96,6 +98,29 @@ class Monitors(Project):
         self.until(lambda: self.read("mended.txt").count("a") == 2)
         self.write("[monitor.things]\nsuorce = 1\n")
         self.until(lambda: self.data("decision", "list")["decisions"], "its look failed")
+
+
+class Watchdog(Project):
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_agents_that_are_silent_are_idle_and_looked_after(self):
+        self.env["PATH"] = f"{os.path.dirname(REEVE)}:{self.env.get('PATH', os.environ['PATH'])}"
+        self.write(self.out("runbook", "example", "watchdog").replace("5m", "5s"), "watchdog.toml")
+        self.write("""
+            [command.go]
+            run = { agent = "it" }
+            [agent.it]
+            command = "while read -r line; do echo got $line; done"
+        """)
+        id = self.data("run", "go")["id"]
+        self.until(lambda: self.data("agent", "show", id)["state"] != "pending")
+        idle = ("agent", "list", "--state", "idle")
+        self.assertEqual(self.data(*idle)["agents"], [])
+        self.until(lambda: self.data(*idle)["agents"], "it is never idle", seconds=30)
+        self.assertEqual(self.data("agent", "show", id)["state"], "idle")
+        self.assertEqual(self.data("monitor", "run", "idle_agents")["done"],
+                         [{"id": id, "action": "nudge", "ok": True}])
+        self.until(lambda: self.data("agent", "show", id)["state"] != "idle", "it was not nudged")
+        self.data("agent", "kill", id)
 
 
 class Crons(Project):

@@ -253,7 +253,7 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
   const task::Task& task = *state.tasks.tasks.find(state.tasks.attempts.find(id)->work);
   const Time now = tell.now().now;
   tell.result().key("id").plain(to_text(task.id)).field("kind", "agent");
-  tell.json.field("state", state_of(task));
+  tell.json.field("state", state_of(state, task, now));
   Chain chain(tell, state);
   chain.begin();
   const DecisionId* asked = state.decisions.open_of.find(decision::WorkOwner{task.id});
