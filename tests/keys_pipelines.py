@@ -344,6 +344,23 @@ class Agents(Project):
         self.answer("done")
         self.ends(id)
 
+    @uses("agent.mode", "agent.idle_timeout", "agent.on_idle")
+    def test_one_that_is_run_to_completion_is_watched_if_its_limit_is_written(self):
+        self.write(AGENT + """
+            mode         = "print"
+            command      = "echo began >> out; sleep 60"
+            idle_timeout = "1s"
+            on_idle      = ["nudge:2", "restart:1", "fail"]
+        """.replace("            ", "    "))
+        self.failed("go")
+        self.assertEqual(self.lines("out"), ["began"] * 2)
+        self.write(AGENT + """
+            mode    = "print"
+            command = "sleep 3"
+            on_idle = ["fail"]
+        """.replace("            ", "    "))
+        self.done("go")
+
     def labels(self, id):
         said = self.out("logs", id, "--json").splitlines()
         return list(dict.fromkeys(json.loads(line)["label"] for line in said))

@@ -106,6 +106,16 @@ TEST(Load, APhaseMayEndThePipeline) {
   EXPECT_EQ(runbook.set.pipelines.find("p")->phases[0].next, "");
 }
 
+TEST(Load, AnAgentThatIsRunToCompletionMayBeSilentUnlessItsLimitIsWritten) {
+  const Runbook runbook = good(
+      "[agent.a]\ncommand = \"true\"\nmode = \"print\"\n"
+      "[agent.b]\ncommand = \"true\"\nmode = \"print\"\nidle_timeout = \"3m\"\n"
+      "[agent.c]\ncommand = \"true\"\n");
+  EXPECT_EQ(runbook.set.agents.find("a")->idle_timeout, Duration::max());
+  EXPECT_EQ(runbook.set.agents.find("b")->idle_timeout, 3min);
+  EXPECT_EQ(runbook.set.agents.find("c")->idle_timeout, 3min);
+}
+
 TEST(Load, DefaultsKeepTheOrderOfTheFile) {
   const Runbook runbook = good(
       "[pipeline.p]\ninputs = [\"a\", \"z\"]\ndefaults = { z = \"1\", a = \"{z}\" }\n"
