@@ -88,7 +88,7 @@ class Pipelines(Project):
         self.ends(first)
         self.ends(second)
         self.assertEqual(self.lines("out")[3:], [second])
-        self.assertEqual(self.out("logs", first), "http://x 14")
+        self.assertEqual(self.out("logs", first), "*** 14")
 
 
 class Strategies(Project):

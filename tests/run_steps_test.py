@@ -340,7 +340,7 @@ class Steps(Project):
         """, "env.toml")
         env = {"TRACKER_URL": "http://tracker", "TRACKER_TOKEN": "hunter2hunter2", "OTHER": "no"}
         id = json.loads(self.reeve("--json", "run", "env", "--wait", env=env).stdout)["data"]["id"]
-        self.assertEqual(self.out("logs", id), "[http://tracker] [14] [] []")
+        self.assertEqual(self.out("logs", id), "[***] [14] [] []")
         self.stop_daemon()
         journal = os.path.join(self.home, "journal")
         for folder, _, files in os.walk(journal if os.path.isdir(journal) else self.home):
@@ -349,7 +349,9 @@ class Steps(Project):
                     self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600)
                     continue
                 with open(os.path.join(folder, name), "rb") as file:
-                    self.assertNotIn(b"hunter2", file.read(), name)
+                    text = file.read()
+                self.assertNotIn(b"hunter2", text, name)
+                self.assertNotIn(b"http://tracker", text, name)
 
     def test_a_run_goes_on_when_the_daemon_is_killed(self):
         self.touch("ready")
