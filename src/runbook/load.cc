@@ -65,6 +65,10 @@ bool define(Loading& loading, const Name& name, const Where& where) {
   return false;
 }
 
+bool can_be_shared(const Kind& kind) {
+  return kind.meaning == "lock" || kind.meaning == "semaphore" || kind.meaning == "queue";
+}
+
 void read_kind(Loading& loading, const Document& document, const Member& member, const Kind& kind) {
   if (member.value.kind != Value::Kind::Table) {
     loading.mistake(
@@ -82,7 +86,16 @@ void read_kind(Loading& loading, const Document& document, const Member& member,
                                   each.key));
       continue;
     }
-    if (!is_good_name(each.key)) {
+    const bool is_shared = each.key.starts_with("//");
+    if (is_shared && !can_be_shared(kind)) {
+      loading.mistake(where,
+                      fmt::format("`{}`: a {} belongs to its project; only locks, semaphores and "
+                                  "queues can be shared by all projects",
+                                  each.key,
+                                  kind.meaning));
+      continue;
+    }
+    if (!is_good_name(std::string_view(each.key).substr(is_shared ? 2 : 0))) {
       loading.mistake(where,
                       fmt::format("`{}` cannot be a name: 1 to 200 bytes, not blank, not beginning "
                                   "with `-`, without `..` or control characters",
@@ -266,7 +279,7 @@ std::string cannot_be_read(int error) {
 
 // To the end, or to one byte more than it may have.
 std::expected<std::string, std::string> text_behind(int file) {
-  struct stat about{};
+  struct stat about {};
   if (::fstat(file, &about) != 0) return std::unexpected(cannot_be_read(errno));
   if (!S_ISREG(about.st_mode)) return std::unexpected("cannot be read: it is no regular file");
   std::string text;
