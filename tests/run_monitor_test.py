@@ -124,6 +124,37 @@ class Watchdog(Project):
 
 
 class Crons(Project):
+    def test_what_its_program_said_last_is_shown_of_it_and_of_no_other_project(self):
+        cron = """
+            [cron.a]
+            interval = "1h"
+            run      = "echo {}; exit 3"
+            [cron.b]
+            interval = "1h"
+            run      = {{ pipeline = "p" }}
+            [pipeline.p]
+            [[pipeline.p.phase]]
+            name = "x"
+            run  = "true"
+        """
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve/runbooks"))
+        with open(os.path.join(other, ".reeve/runbooks/x.toml"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(cron.format("the others fail")))
+        self.write(cron.format("so it goes"))
+        self.data("cron", "enable", "a")
+        self.assertIn("a has said nothing", self.err("logs", "a"))
+        self.data("cron", "run", "a")
+        self.data("cron", "run", "a", cwd=other)
+        self.until(lambda: self.out("logs", "a") == "so it goes")
+        self.until(lambda: self.out("logs", "a", cwd=other) == "the others fail")
+        self.assertTrue(self.out("cron", "show", "a").endswith("said last\n  | so it goes"))
+        self.assertTrue(self.out("why", "a").endswith("said last\n  | so it goes"))
+        self.assertEqual(self.data("cron", "show", "a")["output"], "so it goes")
+        self.assertEqual(self.data("why", "a")["output"], "so it goes")
+        self.data("cron", "enable", "b")
+        self.assertIn("reeve pipeline list --name p", self.err("logs", "b", code=3))
+
     def test_asking_when_changes_nothing_and_starts_nothing(self):
         text = textwrap.dedent("""
             [cron.nightly]

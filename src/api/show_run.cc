@@ -3,6 +3,7 @@
 #include "api/fields.h"
 #include "api/limits.h"
 #include "base/match.h"
+#include "codec/log_folder.h"
 #include "core/agent.h"
 
 #include <fmt/format.h>
@@ -386,7 +387,14 @@ std::string run_text(const cron::Run& run) {
       [](const EffectId& id) { return fmt::format("{}-{}", id.sequence, id.index); });
 }
 
-void show_cron(Tell& tell, const State&, const CronName& name, const cron::Cron& cron) {
+std::string log_of(const State& state, const CronName& name, const cron::Cron& cron) {
+  const auto* project = state.projects.projects.find(name.project);
+  const bool has_program =
+      cron.plan.definition && !std::holds_alternative<cron::RunPipeline>(cron.plan.definition->run);
+  return has_program && project ? codec::cron_log_folder(name.name, project->name) : std::string();
+}
+
+void show_cron(Tell& tell, const State& state, const CronName& name, const cron::Cron& cron) {
   JsonWriter& json = tell.json;
   json.field("name", tell.name(name)).field("state", cron.enabled ? "enabled" : "disabled");
   if (cron.plan.definition) {
@@ -414,6 +422,7 @@ void show_cron(Tell& tell, const State&, const CronName& name, const cron::Cron&
   }
   json.end_array();
   if (cron.buffered > 0) json.field("buffered", cron.buffered);
+  if (const std::string log = log_of(state, name, cron); !log.empty()) json.field("log", log);
 }
 
 }  // namespace reeve::api

@@ -94,6 +94,9 @@ void show_worker(Tell& tell,
                  const worker::Worker& worker);
 void show_cron(Tell& tell, const State& state, const CronName& name, const cron::Cron& cron);
 
+// Where in `logs/` of the home its programs say what they say; empty: it runs a pipeline.
+std::string log_of(const State& state, const CronName& name, const cron::Cron& cron);
+
 // "every 30s", "0 3 * * *" cannot be had back from its bits: "calendar".
 std::string schedule_of(const cron::Cron& cron);
 std::string run_text(const cron::Run& run);

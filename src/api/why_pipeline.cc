@@ -361,6 +361,7 @@ void why_cron(Tell& tell, const State& state, const CronName& name) {
   }
   chain.end();
   tell.json.key("line").begin_array().end_array();
+  if (const std::string log = log_of(state, name, cron); !log.empty()) tell.json.field("log", log);
   if (!cron.enabled) return;
   const std::vector<Wall> next = cron::next_fires(cron, tell.now(), 1);
   if (next.empty()) return;

@@ -215,9 +215,11 @@ int why_command(Context& context, const Parsed& parsed) {
     }
   }
   if (!answer) return context.fail(clearer(answer.error(), name));
-  const Json why = with_processes(context, *answer);
+  Json why = with_processes(context, *answer);
+  const bool has_words = why["kind"].text() == "cron" && add_last_words(context, why);
   if (context.json()) return context.output.succeed(why);
   tell(context, why);
+  if (has_words) tell_last_words(context.output, why);
   return context.output.done();
 }
 
