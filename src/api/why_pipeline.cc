@@ -142,6 +142,12 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
         return std::nullopt;
     }
   }
+  if (pipeline.paused) {
+    return Next{
+        fmt::format("it is paused when this phase has ended; `reeve resume {}` takes that back",
+                    to_text(pipeline.id)),
+        std::nullopt};
+  }
   if (const auto at = timer(pipeline::Timer::Timeout)) {
     return Next{"its phase is ended if it still runs", at};
   }
