@@ -60,7 +60,7 @@ void sweep_secrets(const std::string& home, const State& state) {
   const std::time_t now = std::time(nullptr);
   // The stream is this call's own.
   while (const dirent* entry = readdir(folder)) {  // NOLINT(concurrency-mt-unsafe)
-    struct stat about {};
+    struct stat about{};
     const bool is_old = fstatat(dirfd(folder), entry->d_name, &about, AT_SYMLINK_NOFOLLOW) == 0 &&
                         S_ISREG(about.st_mode) && about.st_mtim.tv_sec < now - an_hour;
     if (is_old && !named.contains(std::string_view(entry->d_name))) {
