@@ -296,7 +296,7 @@ constexpr std::array<Command, 28> commands{{
      .examples = checkpoint_examples,
      .run = checkpoint_command},
     {.name = "heartbeat",
-     .summary = "in an agent: say that it is alive; in a step: ask how its run is",
+     .summary = "in an agent or step: it is alive; is it wanted?",
      .details =
          "Says whether the work is over (exit 4) or paused. A step is alive while its process "
          "is, and is only told so.",
