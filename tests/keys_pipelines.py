@@ -88,7 +88,7 @@ class Pipelines(Project):
         self.ends(first)
         self.ends(second)
         self.assertEqual(self.lines("out")[3:], [second])
-        self.assertEqual(self.out("logs", first), "http://x 14")
+        self.assertEqual(self.out("logs", first), "*** 14")
 
 
 class Strategies(Project):
@@ -343,6 +343,23 @@ class Agents(Project):
         self.assertEqual(self.labels(agent), ["agent#1", "agent#2"])
         self.answer("done")
         self.ends(id)
+
+    @uses("agent.mode", "agent.idle_timeout", "agent.on_idle")
+    def test_one_that_is_run_to_completion_is_watched_if_its_limit_is_written(self):
+        self.write(AGENT + """
+            mode         = "print"
+            command      = "echo began >> out; sleep 60"
+            idle_timeout = "1s"
+            on_idle      = ["nudge:2", "restart:1", "fail"]
+        """.replace("            ", "    "))
+        self.failed("go")
+        self.assertEqual(self.lines("out"), ["began"] * 2)
+        self.write(AGENT + """
+            mode    = "print"
+            command = "sleep 3"
+            on_idle = ["fail"]
+        """.replace("            ", "    "))
+        self.done("go")
 
     def labels(self, id):
         said = self.out("logs", id, "--json").splitlines()

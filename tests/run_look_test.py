@@ -338,6 +338,43 @@ class Why(Project):
         self.reeve("lock", "release", "main", "--holder", "ana")
         self.reeve("wait", *runs)
 
+    def test_many_holders_and_many_children_fit_a_screen(self):
+        self.write("""
+            [command.all]
+            args = "[items...]"
+            run  = { pipeline = "all" }
+            [pipeline.all]
+            inputs = ["items"]
+            [[pipeline.all.phase]]
+            name     = "each"
+            for_each = "{items}"
+            pipeline = "one"
+            max      = 40
+            [pipeline.one]
+            inputs = ["item"]
+            [[pipeline.one.phase]]
+            name      = "work"
+            semaphore = "room"
+            run       = "true"
+            [semaphore.room]
+            capacity = 20
+        """)
+        self.reeve("runbook", "check")
+        self.reeve("sem", "create", "room", "--capacity", "20")
+        for number in range(20):
+            self.reeve("sem", "acquire", "room", "--holder", f"h{number:02}", "--timeout", "1h")
+        told = self.out("why", "room")
+        self.assertEqual(told.count("held by"), 3, told)
+        self.assertRegex(told, r"held by h02 [^\n]*\n[^\n]*\n  … and 17 more")
+        self.assertEqual(len(self.data("why", "room")["waiting_on"]), 20)
+        id = self.run_id("all", *[str(number) for number in range(30)])
+        self.until(lambda: self.data("sem", "show", "room")["waiting"] == 30)
+        told = self.out("why", id)
+        self.assertLessEqual(len(told.split("\n")), 24, told)
+        self.assertIn("\n    … and 25 more", told)
+        self.assertEqual(told.count("held by"), 3, told)
+        self.reeve("cancel", id)
+
     def test_the_process_is_the_programs_and_gone_when_that_is(self):
         self.write(FAMILY)
         self.put("hold", "")

@@ -2,10 +2,12 @@
 
 import json
 import os
+import shutil
 import signal
 import textwrap
 import unittest
 
+from reeve_testing import REEVE
 from run_testing import Project
 
 WATCH = """
@@ -98,7 +100,61 @@ class Monitors(Project):
         self.until(lambda: self.data("decision", "list")["decisions"], "its look failed")
 
 
+class Watchdog(Project):
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_agents_that_are_silent_are_idle_and_looked_after(self):
+        self.env["PATH"] = f"{os.path.dirname(REEVE)}:{self.env.get('PATH', os.environ['PATH'])}"
+        self.write(self.out("runbook", "example", "watchdog").replace("5m", "5s"), "watchdog.toml")
+        self.write("""
+            [command.go]
+            run = { agent = "it" }
+            [agent.it]
+            command = "while read -r line; do echo got $line; done"
+        """)
+        id = self.data("run", "go")["id"]
+        self.until(lambda: self.data("agent", "show", id)["state"] != "pending")
+        idle = ("agent", "list", "--state", "idle")
+        self.assertEqual(self.data(*idle)["agents"], [])
+        self.until(lambda: self.data(*idle)["agents"], "it is never idle", seconds=30)
+        self.assertEqual(self.data("agent", "show", id)["state"], "idle")
+        self.assertEqual(self.data("monitor", "run", "idle_agents")["done"],
+                         [{"id": id, "action": "nudge", "ok": True}])
+        self.until(lambda: self.data("agent", "show", id)["state"] != "idle", "it was not nudged")
+        self.data("agent", "kill", id)
+
+
 class Crons(Project):
+    def test_what_its_program_said_last_is_shown_of_it_and_of_no_other_project(self):
+        cron = """
+            [cron.a]
+            interval = "1h"
+            run      = "echo {}; exit 3"
+            [cron.b]
+            interval = "1h"
+            run      = {{ pipeline = "p" }}
+            [pipeline.p]
+            [[pipeline.p.phase]]
+            name = "x"
+            run  = "true"
+        """
+        other = os.path.join(self.base, "other")
+        os.makedirs(os.path.join(other, ".reeve/runbooks"))
+        with open(os.path.join(other, ".reeve/runbooks/x.toml"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(cron.format("the others fail")))
+        self.write(cron.format("so it goes"))
+        self.data("cron", "enable", "a")
+        self.assertIn("a has said nothing", self.err("logs", "a"))
+        self.data("cron", "run", "a")
+        self.data("cron", "run", "a", cwd=other)
+        self.until(lambda: self.out("logs", "a") == "so it goes")
+        self.until(lambda: self.out("logs", "a", cwd=other) == "the others fail")
+        self.assertTrue(self.out("cron", "show", "a").endswith("said last\n  | so it goes"))
+        self.assertTrue(self.out("why", "a").endswith("said last\n  | so it goes"))
+        self.assertEqual(self.data("cron", "show", "a")["output"], "so it goes")
+        self.assertEqual(self.data("why", "a")["output"], "so it goes")
+        self.data("cron", "enable", "b")
+        self.assertIn("reeve pipeline list --name p", self.err("logs", "b", code=3))
+
     def test_asking_when_changes_nothing_and_starts_nothing(self):
         text = textwrap.dedent("""
             [cron.nightly]

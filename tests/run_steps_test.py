@@ -204,6 +204,69 @@ class Steps(Project):
         self.out("wait", id)
         self.assertEqual(self.error("resume", id, code=5)["code"], "NOT_ALLOWED")
 
+    def test_one_that_is_paused_says_so_while_it_finishes_its_phase(self):
+        self.touch("ready")
+        self.touch("hold")
+        id = self.run_id("go", "x")
+        self.until(lambda: self.data("show", id).get("holds"))
+        self.out("pause", id)
+        later = "when this phase has ended"
+        self.assertRegex(self.out("show", id), rf"paused +{later}; `reeve resume {id}` takes that back")
+        self.assertIn(f"next: it is paused {later}", " ".join(self.out("why", id).split()))
+        self.assertIn(f"paused {later}", self.out("status"))
+        self.out("resume", id)
+        self.assertNotIn(later, self.out("show", id) + self.out("why", id))
+        self.out("cancel", id)
+
+    def test_a_run_that_is_paused_is_told_without_a_blank_too_many(self):
+        id = self.run_id("go", "x")
+        self.blocked(id, "guard")
+        self.out("pause", id)
+        self.blocked(id, "paused")
+        self.assertIn("paused: somebody paused it", self.out("status"))
+        self.out("cancel", id)
+
+    def test_who_waits_for_a_run_is_told_which_it_was(self):
+        self.touch("ready")
+        told = self.data("run", "go", "x", "--wait")
+        self.assertRegex(told["pipeline"], "^pipe-")
+        self.assertEqual((told["name"], told["state"]), ("go", "done"))
+
+    def test_a_step_asks_how_its_run_is(self):
+        self.write("""
+            [command.beat]
+            run = { pipeline = "beat" }
+            [pipeline.beat]
+            [[pipeline.beat.phase]]
+            name = "only"
+            run  = '''
+            trap '' TERM
+            for each in first second third; do
+              while [ ! -e $each ]; do sleep 0.05; done
+              reeve heartbeat --json > $each.json 2> $each.err; echo $? > $each.code
+              reeve heartbeat > $each.out 2>&1; touch $each.done
+            done
+            '''
+        """, "beat.toml")
+
+        def beat(name):
+            self.touch(name)
+            self.until(lambda: os.path.exists(os.path.join(self.work, name + ".done")))
+            return json.loads(self.read(name + ".json"))["data"], self.read(name + ".code").strip(), self.read(name + ".out")
+
+        id = self.run_id("beat")
+        self.assertEqual(beat("first"), ({"id": id, "over": False, "paused": False}, "0", ""))
+        self.out("pause", id)
+        told, code, said = beat("second")
+        self.assertEqual((told["paused"], code), (True, "0"))
+        self.assertIn(f"{id} is paused", said)
+        self.reeve("cancel", id, "--no-wait")
+        told, code, said = beat("third")
+        self.assertEqual((told["over"], code), (True, "4"))
+        self.assertIn(f"{id} is over", said)
+        self.reeve("wait", id, "--for", "done")
+        self.assertIn("$REEVE_PIPELINE", self.err("heartbeat", code=2))
+
     SAYING = """
         [command.say]
         run = { pipeline = "say" }
@@ -340,7 +403,7 @@ class Steps(Project):
         """, "env.toml")
         env = {"TRACKER_URL": "http://tracker", "TRACKER_TOKEN": "hunter2hunter2", "OTHER": "no"}
         id = json.loads(self.reeve("--json", "run", "env", "--wait", env=env).stdout)["data"]["id"]
-        self.assertEqual(self.out("logs", id), "[http://tracker] [14] [] []")
+        self.assertEqual(self.out("logs", id), "[***] [14] [] []")
         self.stop_daemon()
         journal = os.path.join(self.home, "journal")
         for folder, _, files in os.walk(journal if os.path.isdir(journal) else self.home):
@@ -349,7 +412,9 @@ class Steps(Project):
                     self.assertEqual(os.stat(os.path.join(folder, name)).st_mode & 0o777, 0o600)
                     continue
                 with open(os.path.join(folder, name), "rb") as file:
-                    self.assertNotIn(b"hunter2", file.read(), name)
+                    text = file.read()
+                self.assertNotIn(b"hunter2", text, name)
+                self.assertNotIn(b"http://tracker", text, name)
 
     def test_a_run_goes_on_when_the_daemon_is_killed(self):
         self.touch("ready")

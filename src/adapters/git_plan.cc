@@ -82,16 +82,15 @@ top=$(git -C "$path" rev-parse --show-toplevel 2>/dev/null) || top=
 git_dir=$(git -C "$path" rev-parse --path-format=absolute --git-dir 2>/dev/null) || git_dir=
 is_worktree=
 [[ $top == "$path" && $git_dir == */worktrees/* ]] && is_worktree=1
-if [[ -z $G_FORCE ]]; then
-  while read -r place; do
-    [[ $place == "$path" || $place == "$path"/* ]] || continue
-    for process in /proc/[0-9]*; do
-      [[ $(readlink "$process/cwd") == "$place" ]] &&
-        die "process ${process#/proc/} ($(cat "$process/comm")) works in $G_PATH"
-    done
-    die "a process works in $G_PATH"
-  done < <(readlink /proc/[0-9]*/cwd 2>/dev/null)
-fi
+# Not even by force: it would go on in a folder that is gone.
+while read -r place; do
+  [[ $place == "$path" || $place == "$path"/* ]] || continue
+  for process in /proc/[0-9]*; do
+    [[ $(readlink "$process/cwd") == "$place" ]] &&
+      die "process ${process#/proc/} ($(cat "$process/comm")) works in $G_PATH"
+  done
+  die "a process works in $G_PATH"
+done < <(readlink /proc/[0-9]*/cwd 2>/dev/null)
 if [[ -n $is_worktree ]]; then
   repository=$(git -C "$path" rev-parse --path-format=absolute --git-common-dir)
   all=(-c status.showUntrackedFiles=all)  # also for whoever does not want to see them
@@ -99,8 +98,12 @@ if [[ -n $is_worktree ]]; then
     changed=$(git "${all[@]}" -C "$path" status --porcelain --ignore-submodules=none) ||
       die "git cannot say whether $G_PATH has changes"
     if [[ -n $changed ]]; then
+      count=$(wc -l <<< "$changed")
       changed=$(head -n 3 <<< "$changed")
-      die "$G_PATH has changes that are not committed: ${changed//$'\n'/, }"
+      [[ $count -gt 3 ]] && changed+=", …"
+      files="$count changed files that are"
+      [[ $count == 1 ]] && files="a changed file that is"
+      die "$G_PATH has $files not committed: ${changed//$'\n'/, }"
     fi
     branch=$(git -C "$path" symbolic-ref -q --short HEAD) || branch=
     alone=$(git -C "$path" rev-list --count HEAD --not --remotes ${branch:+--exclude="$branch"} --branches) ||

@@ -155,7 +155,7 @@ TEST_F(GitTest, ADirtyOneStaysUnlessForced) {
   std::ofstream(path + "/unsaved") << "x";
   const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.output, path + " has changes that are not committed: ?? unsaved\n");
+  EXPECT_EQ(outcome.output, path + " has a changed file that is not committed: ?? unsaved\n");
   EXPECT_EQ(play(WorktreeRemove{pipeline, path, true}).exit_code, 0);
   EXPECT_FALSE(std::filesystem::exists(path));
 }
@@ -166,7 +166,7 @@ TEST_F(GitTest, ADirtyOneStaysAlsoForWhoDoesNotWantToSeeWhatIsNew) {
   std::ofstream(path + "/unsaved") << "x";
   const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
   EXPECT_EQ(outcome.exit_code, 1);
-  EXPECT_EQ(outcome.output, path + " has changes that are not committed: ?? unsaved\n");
+  EXPECT_EQ(outcome.output, path + " has a changed file that is not committed: ?? unsaved\n");
   EXPECT_TRUE(std::filesystem::exists(path + "/unsaved"));
 }
 
@@ -209,6 +209,7 @@ TEST_F(GitTest, OneThatAProcessWorksInStays) {
   const Outcome outcome = play(WorktreeRemove{pipeline, path, false});
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_NE(outcome.output.find("(sleep) works in " + path), std::string::npos) << outcome.output;
+  EXPECT_EQ(play(WorktreeRemove{pipeline, path, true}).output, outcome.output) << "nor by force";
   play(Kill{sleeper, Duration{100}});
   EXPECT_EQ(play(WorktreeRemove{pipeline, path, false}).exit_code, 0);
 }

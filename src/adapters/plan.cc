@@ -2,6 +2,7 @@
 
 #include "adapters/secrets.h"
 #include "base/match.h"
+#include "codec/log_folder.h"
 #include "codec/shell_word.h"
 #include "core/cron.h"
 #include "core/definition.h"
@@ -87,9 +88,14 @@ Result<Plan> plan_shell(const Start& start, const Shell& shell, const Surroundin
   const bool is_hook = std::holds_alternative<ToNobody>(start.effect.to);
   if (is_hook && !spec.timeout) spec.timeout = hook_limit;
   set_environment(spec, around, start.id, shell.environment, shell.variables);
-  const std::string label = shell.label.empty() ? "shell" : shell.label;
-  spec.log =
-      log_path(around, shell.pipeline ? to_text(shell.pipeline) : std::string(), label, start.id);
+  std::string label = shell.label.empty() ? "shell" : shell.label;
+  std::string folder = shell.pipeline ? to_text(shell.pipeline) : std::string();
+  if (const auto* to = std::get_if<cron::Address>(&start.effect.to)) {
+    const auto* project = around.state().projects.projects.find(to->cron.project);
+    folder = codec::cron_log_folder(to->cron.name, project ? project->name : "");
+    label = "program";
+  }
+  spec.log = log_path(around, folder, label, start.id);
   // {checkpoint} of a strategy is what its command said on stdout.
   spec.only_stdout = is_checkpoint(label);
   // A guard is asked again. A phase may be called anything, but has the number of its attempt.

@@ -48,7 +48,7 @@ Passed read_secrets(const std::string& path) {
     if (equals == std::string_view::npos || equals < 2) continue;
     const std::string value(entry.substr(equals + 1));
     passed.variables.emplace_back(entry.substr(1, equals - 1), value);
-    if (entry.front() == 's') passed.secrets.push_back(value);
+    passed.secrets.push_back(value);
   }
   return passed;
 }

@@ -9,14 +9,14 @@
 // What `pass_env` and `secret` of a runbook name stays out of the journal: whoever started the run
 // wrote the values into a file of the home that only its owner reads, `secrets/NAME`, and the
 // environment says which one ($REEVE_SECRETS). An entry is `p` or (secret) `s`, then NAME=VALUE and
-// a NUL.
+// a NUL. Neither is to be seen: what is passed on by name is mostly a token, too.
 namespace reeve::adapters {
 
 inline constexpr const char* secrets_variable = "REEVE_SECRETS";
 
 struct Passed {
   Variables variables;               // all of them
-  std::vector<std::string> secrets;  // the values of those that are not to be seen
+  std::vector<std::string> secrets;  // their values
 };
 // A file that is gone leaves nothing.
 Passed read_secrets(const std::string& path);

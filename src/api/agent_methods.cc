@@ -114,7 +114,7 @@ void show_list(Tell& tell, const State& state) {
   for (auto at = tasks(state).lower_bound(first); at != tasks(state).end(); ++at) {
     const task::Task& task = at->second;
     if (task.begun->project != tell.project()) continue;
-    if (!wanted.empty() && state_of(task) != wanted) continue;
+    if (!wanted.empty() && !is_among(state, task, wanted, tell.now().now)) continue;
     if (count == static_cast<std::size_t>(tell.kept().number) || tell.size() > limits::list_bytes) {
       more = true;
       break;

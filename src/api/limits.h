@@ -66,6 +66,10 @@ inline constexpr std::size_t decision_search = 10'000;
 // A chain of who waits for whom is shown this far; whoever reads more of it has another problem.
 inline constexpr std::size_t chain_entries = 32;
 
+// An agent that has shown no sign of life for this long is shown as idle. What is done about it is
+// another matter, and the runbook's: `idle_timeout`.
+inline constexpr Duration shown_idle = 10s;
+
 inline constexpr std::size_t label_bytes = 1000;
 inline constexpr std::size_t follow_patterns = 64;  // of one follow
 

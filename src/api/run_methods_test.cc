@@ -107,6 +107,33 @@ struct RunMethods : ::testing::Test {
   }
 };
 
+TEST_F(RunMethods, AnAgentIsIdleWhenThereWasNoSignOfLifeForTenSeconds) {
+  definition::Set set = runbook();
+  set.hash = "h2";
+  definition::Agent agent;
+  agent.command = "true";
+  agent.session = false;
+  agent.idle_timeout = 1min;
+  set.agents.set("fixer", agent);
+  load(set);
+  const std::string id = field(ask("agent.start", R"({"agent":"fixer"})"), "id");
+  const std::string of_idle = R"({"state":"idle"})";
+
+  counter.pass(10s - 1ms);
+  EXPECT_TRUE(has(ask("agent.show", of(id)), {R"("state":"running")"}));
+  EXPECT_TRUE(has(ask("agent.list", of_idle), {R"("agents":[])"}));
+  counter.pass(1ms);
+  EXPECT_TRUE(has(ask("agent.show", of(id)), {R"("state":"idle")"}));
+  EXPECT_TRUE(has(ask("agent.list", of_idle), {id}));
+  ask("agent.heartbeat", of(id));
+  EXPECT_TRUE(has(ask("agent.show", of(id)), {R"("state":"running")"}));
+
+  counter.pass(2min);
+  counter.pass(2min);
+  EXPECT_TRUE(has(ask("agent.show", of(id)), {R"("state":"stuck")"}));
+  EXPECT_TRUE(has(ask("agent.list", of_idle), {id, R"("state":"stuck")"}));
+}
+
 TEST_F(RunMethods, ASetOfDefinitionsIsLoadedOnceAndAskedFor) {
   EXPECT_TRUE(has(ask("runbook.get"), {R"("hash":"h1")", R"("pipelines":["fix","one"])"}));
   EXPECT_TRUE(

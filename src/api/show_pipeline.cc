@@ -255,6 +255,11 @@ void show_progress(Tell& tell, const State& state, const Pipeline& pipeline) {
       });
 }
 
+bool is_being_cancelled(const Pipeline& pipeline) {
+  const auto* leaving = std::get_if<pipeline::Leaving>(&pipeline.course);
+  return leaving && std::holds_alternative<pipeline::BeCancelled>(leaving->exit);
+}
+
 }  // namespace
 
 std::string_view state_of(const Pipeline& pipeline) {
@@ -365,6 +370,7 @@ void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, boo
     json.field("detail", block->detail).end_object();
   }
   if (pipeline.paused) json.field("paused", true);
+  if (is_being_cancelled(pipeline)) json.field("cancelling", true);
   tell.moment("created_at", pipeline.created_at);
   if (!pipeline::is_over(pipeline)) tell.moment("phase_since", pipeline.phase_started_at);
   tell.moment("ended_at", pipeline.ended_at);

@@ -3,6 +3,7 @@
 #include "api/fields.h"
 #include "api/limits.h"
 #include "base/match.h"
+#include "codec/log_folder.h"
 #include "core/agent.h"
 
 #include <fmt/format.h>
@@ -90,15 +91,24 @@ bool is_ending(const task::Task& task) {
   return std::holds_alternative<task::Done>(task.state) && task.body != task::Body::None;
 }
 
-std::string_view state_of(const task::Task& task) {
+namespace {
+
+// What is seen of one that runs says more than that it does; that it worked when it was last heard
+// of says less than that it was long ago.
+std::string_view state_at_work(const task::Task& task, Duration idle) {
+  const bool is_told = task.seen.doing != agent::Doing::Unknown;
+  const bool may_be_idle = !is_told || task.seen.doing == agent::Doing::Working;
+  if (may_be_idle && idle >= limits::shown_idle) return agent::text_of(agent::Doing::Idle);
+  return is_told ? agent::text_of(task.seen.doing) : "running";
+}
+
+}  // namespace
+
+std::string_view state_of(const State& state, const task::Task& task, Time now) {
   return match(
       task.state,
       [](const task::Pending&) -> std::string_view { return "pending"; },
-      [&](const task::Running&) -> std::string_view {
-        // What is seen of one that runs says more than that it does.
-        return task.seen.doing == agent::Doing::Unknown ? "running"
-                                                        : agent::text_of(task.seen.doing);
-      },
+      [&](const task::Running&) { return state_at_work(task, idle_of(state, task, now)); },
       [](const task::Stuck&) -> std::string_view { return "stuck"; },
       [&](const task::Done& done) -> std::string_view {
         if (is_ending(task)) return "ending";
@@ -108,6 +118,13 @@ std::string_view state_of(const task::Task& task) {
             [](const task::Failed&) -> std::string_view { return "failed"; },
             [](const task::Cancelled&) -> std::string_view { return "cancelled"; });
       });
+}
+
+bool is_among(const State& state, const task::Task& task, std::string_view wanted, Time now) {
+  if (state_of(state, task, now) == wanted) return true;
+  const task::Stuck* stuck = std::get_if<task::Stuck>(&task.state);
+  return stuck && stuck->reason == task::Reason::NoHeartbeat &&
+         wanted == agent::text_of(agent::Doing::Idle);
 }
 
 Duration idle_of(const State& state, const task::Task& task, Time now) {
@@ -164,7 +181,7 @@ void show_agent(Tell& tell, const State& state, const task::Task& task) {
   json.key("id").plain(to_text(task.id)).field("agent", task.begun->name);
   json.field("kind", task.begun->agent.kind)
       .field("mode", task.begun->agent.session ? "session" : "print");
-  json.field("state", state_of(task));
+  json.field("state", state_of(state, task, tell.now().now));
   if (task.attempt) json.key("attempt").plain(to_text(task.attempt));
   show_attempts(tell, state, task);
   if (task.begun->pipeline) json.key("pipeline").plain(to_text(task.begun->pipeline));
@@ -370,7 +387,14 @@ std::string run_text(const cron::Run& run) {
       [](const EffectId& id) { return fmt::format("{}-{}", id.sequence, id.index); });
 }
 
-void show_cron(Tell& tell, const State&, const CronName& name, const cron::Cron& cron) {
+std::string log_of(const State& state, const CronName& name, const cron::Cron& cron) {
+  const auto* project = state.projects.projects.find(name.project);
+  const bool has_program =
+      cron.plan.definition && !std::holds_alternative<cron::RunPipeline>(cron.plan.definition->run);
+  return has_program && project ? codec::cron_log_folder(name.name, project->name) : std::string();
+}
+
+void show_cron(Tell& tell, const State& state, const CronName& name, const cron::Cron& cron) {
   JsonWriter& json = tell.json;
   json.field("name", tell.name(name)).field("state", cron.enabled ? "enabled" : "disabled");
   if (cron.plan.definition) {
@@ -398,6 +422,7 @@ void show_cron(Tell& tell, const State&, const CronName& name, const cron::Cron&
   }
   json.end_array();
   if (cron.buffered > 0) json.field("buffered", cron.buffered);
+  if (const std::string log = log_of(state, name, cron); !log.empty()) json.field("log", log);
 }
 
 }  // namespace reeve::api

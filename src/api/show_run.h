@@ -56,7 +56,11 @@ void show_pipeline(Tell& tell,
 
 // What was decided of it stands, and what is left of it has yet to be seen gone: "ending".
 bool is_ending(const task::Task& task);
-std::string_view state_of(const task::Task& task);
+// "idle": it runs, and there has been no sign of life of it for a while.
+std::string_view state_of(const State& state, const task::Task& task, Time now);
+// Whether it is among those of a state that is asked for: one that is stuck for its silence is
+// stuck and idle.
+bool is_among(const State& state, const task::Task& task, std::string_view wanted, Time now);
 void show_agent(Tell& tell, const State& state, const task::Task& task);
 
 // `"agents":[{"id","agent","phase","attempt","attempts"}…]` of a run, if there were any: whose
@@ -89,6 +93,9 @@ void show_worker(Tell& tell,
                  const WorkerName& name,
                  const worker::Worker& worker);
 void show_cron(Tell& tell, const State& state, const CronName& name, const cron::Cron& cron);
+
+// Where in `logs/` of the home its programs say what they say; empty: it runs a pipeline.
+std::string log_of(const State& state, const CronName& name, const cron::Cron& cron);
 
 // "every 30s", "0 3 * * *" cannot be had back from its bits: "calendar".
 std::string schedule_of(const cron::Cron& cron);

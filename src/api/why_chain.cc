@@ -87,7 +87,10 @@ void Chain::semaphore(const SemaphoreName& name) {
   const auto& slots = state_.semaphores.slots;
   const semaphore::Semaphore* found = state_.semaphores.semaphores.find(name);
   if (!found) return;
-  for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
+  const auto first = slots.lower_bound({name, {}});
+  std::size_t holders = 0;
+  for (auto at = first; at != slots.end() && at->first.name == name; ++at) ++holders;
+  for (auto at = first; at != slots.end() && at->first.name == name; ++at) {
     const auto& [key, slot] = *at;
     if (!entry("sem",
                tell_.name(name),
@@ -96,7 +99,8 @@ void Chain::semaphore(const SemaphoreName& name) {
                slot.ending ? fmt::format("the process of its holder is being ended, for {}",
                                          words_for(*slot.ending))
                            : fmt::format("has {} of {}", slot.weight, found->config.capacity),
-               slot.meta)) {
+               slot.meta,
+               holders)) {
       return;
     }
     behind(key.holder);
@@ -130,10 +134,12 @@ bool Chain::entry(std::string_view kind,
                   const Holder* holder,
                   std::optional<Time> since,
                   std::string_view detail,
-                  const Boxed<HolderMeta>& meta) {
+                  const Boxed<HolderMeta>& meta,
+                  std::size_t holders) {
   if (++shown_ > limits::chain_entries) return false;
   JsonWriter& json = tell_.json.begin_object().field("kind", kind).field("name", name);
   if (holder) json.field("holder", holder->name);
+  if (holders > 0) json.field("holders", holders);
   json.field("depth", depth_);
   waiter();
   tell_.moment("since", since);

@@ -49,8 +49,9 @@ class Chain {
              const Holder* holder,
              std::optional<Time> since,
              std::string_view detail,
-             const Boxed<HolderMeta>& meta);
-  void behind(const Holder& holder);  // what stands in its way, one deeper
+             const Boxed<HolderMeta>& meta,
+             std::size_t holders = 0);  // of a semaphore: how many there are
+  void behind(const Holder& holder);    // what stands in its way, one deeper
   void waits_of(const Holder& holder);
   void waiter();
   void running(const pipeline::Pipeline& pipeline);

@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 // Why a pipeline does not move: its guard with what that said last, the lock and who has it, the
 // dependency, the question, the pause before the next attempt; and through its children, and those
@@ -19,7 +20,7 @@ namespace reeve::api {
 namespace {
 
 constexpr std::size_t output_shown = 2000;
-constexpr std::size_t children_shown = 5;
+constexpr std::size_t active_shown = 5;
 
 std::string ago(Time then, Time now) {
   const auto lapse = std::max(now - then, Duration{0});
@@ -91,6 +92,18 @@ std::string limit_of(const GuardLook& look, Time now) {
   return {};
 }
 
+std::vector<PipelineId> open_children(const State& state, PipelineId parent) {
+  const auto& children = state.pipelines.children;
+  std::vector<PipelineId> open;
+  for (auto at = children.lower_bound({parent, 0});
+       at != children.end() && at->first.parent == parent;
+       ++at) {
+    const pipeline::Pipeline* child = state.pipelines.pipelines.find(at->second);
+    if (child && !pipeline::is_over(*child)) open.push_back(at->second);
+  }
+  return open;
+}
+
 std::optional<Next> next_of_guard(const State& state,
                                   const pipeline::Pipeline& pipeline,
                                   Time now) {
@@ -129,6 +142,12 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
         return std::nullopt;
     }
   }
+  if (pipeline.paused) {
+    return Next{
+        fmt::format("it is paused when this phase has ended; `reeve resume {}` takes that back",
+                    to_text(pipeline.id)),
+        std::nullopt};
+  }
   if (const auto at = timer(pipeline::Timer::Timeout)) {
     return Next{"its phase is ended if it still runs", at};
   }
@@ -159,14 +178,13 @@ void Chain::running(const pipeline::Pipeline& pipeline) {
   tell_.moment("since", pipeline.phase_started_at);
   json.field("detail", what_it_does(state_, pipeline, now_));
   if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
+  const std::vector<PipelineId> open = open_children(state_, pipeline.id);
+  if (!open.empty()) json.field("children", open.size());
   json.end_object();
-  const auto& children = state_.pipelines.children;
-  std::size_t shown = 0;
   ++depth_;
-  for (auto at = children.lower_bound({pipeline.id, 0});
-       at != children.end() && at->first.parent == pipeline.id && shown < children_shown;
-       ++at, ++shown) {
-    this->pipeline(at->second);
+  for (const PipelineId child : open) {
+    if (shown_ > limits::chain_entries) break;
+    this->pipeline(child);
   }
   --depth_;
 }
@@ -253,7 +271,7 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
   const task::Task& task = *state.tasks.tasks.find(state.tasks.attempts.find(id)->work);
   const Time now = tell.now().now;
   tell.result().key("id").plain(to_text(task.id)).field("kind", "agent");
-  tell.json.field("state", state_of(task));
+  tell.json.field("state", state_of(state, task, now));
   Chain chain(tell, state);
   chain.begin();
   const DecisionId* asked = state.decisions.open_of.find(decision::WorkOwner{task.id});
@@ -321,7 +339,7 @@ void why_worker(Tell& tell, const State& state, const WorkerName& name) {
   }
   std::size_t count = 0;
   for (const PipelineId id : worker.active) {
-    if (++count > children_shown) break;
+    if (++count > active_shown) break;
     chain.pipeline(id);
   }
   chain.end();
@@ -349,6 +367,7 @@ void why_cron(Tell& tell, const State& state, const CronName& name) {
   }
   chain.end();
   tell.json.key("line").begin_array().end_array();
+  if (const std::string log = log_of(state, name, cron); !log.empty()) tell.json.field("log", log);
   if (!cron.enabled) return;
   const std::vector<Wall> next = cron::next_fires(cron, tell.now(), 1);
   if (next.empty()) return;

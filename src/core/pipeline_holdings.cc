@@ -43,8 +43,17 @@ std::string names(const std::vector<Holder>& holders) {
   return text;
 }
 
-std::string error_of(const reeve::Reply& reply) {
+// As the runbook writes it.
+std::string text_of(const SemaphoreName& name) {
+  return (name.project == shared_project ? "//" : "") + name.name;
+}
+
+std::string error_of(const Turn& turn, const Holding& wanted, const reeve::Reply& reply) {
   if (const Refused* refused = std::get_if<Refused>(&reply.value)) {
+    for (const SemaphoreName& slot : wanted.slots) {
+      if (turn.state().semaphores.semaphores.contains(slot)) continue;
+      return "semaphore " + text_of(slot) + " does not exist";
+    }
     return "its locks cannot be had: " + refused->subject;
   }
   if (const grant::Reply* answer = std::get_if<grant::Reply>(&reply.value)) {
@@ -155,8 +164,9 @@ void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& r
     moved(turn, id, move::Block{reason_of(turn, *find(turn, id))});
     return;
   }
+  const std::string error = error_of(turn, pipeline->holding, reply);
   edit(turn, id).holding = {};
-  fail_phase(turn, id, {error_of(reply)});
+  fail_phase(turn, id, {error});
 }
 
 Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder) {

@@ -189,6 +189,16 @@ TEST(PipelineHoldings, SlotsAreHeldLikeLocks) {
   EXPECT_TRUE(play.state.semaphores.slots.empty());
 }
 
+TEST(PipelineHoldings, ASemaphoreThatDoesNotExistIsNamedAsTheRunbookDoes) {
+  definition::Phase build = shell("build");
+  build.on_fail = definition::Fail{};
+  build.slots = {{"//nosuch", 1}};
+  Play play({build});
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.state_of(id),
+            (Status{Failed{"build", 1, "semaphore //nosuch does not exist", true}}));
+}
+
 TEST(PipelineHoldings, WhatCannotBeHadFailsThePhase) {
   definition::Phase build = shell("build");
   build.on_fail = definition::Fail{};

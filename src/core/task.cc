@@ -205,7 +205,9 @@ reeve::Reply beat(Turn& turn, const Heartbeat& command) {
     const pipeline::Pipeline* owner = turn.state().pipelines.pipelines.find(task.begun->pipeline);
     const bool paused = owner && owner->paused;
     if (std::holds_alternative<Done>(task.state)) return {Reply{Beat{true, std::nullopt, paused}}};
-    const Time expires_at = saturating_add(turn.now(), task.begun->agent.idle_timeout);
+    const Duration limit = task.begun->agent.idle_timeout;
+    std::optional<Time> expires_at;
+    if (limit != Duration::max()) expires_at = saturating_add(turn.now(), limit);
     carry_out(turn, heartbeat(task, turn.now()));
     return {Reply{Beat{false, expires_at, paused}}};
   });

@@ -14,9 +14,11 @@ using agent::Sign;
 
 // ── Time ──
 
+// A run to completion is silent by nature: only somebody who wrote `idle_timeout` wants it watched,
+// and without that its limit is Duration::max().
 bool watches_idle(const Task& task) {
-  return can_be_told(task) && is_at_work(task) && !task.asked &&
-         !is_stuck_by(task, Reason::NoProgress);
+  const bool has_limit = agent_of(task).idle_timeout != Duration::max();
+  return has_limit && is_there(task) && !task.asked && !is_stuck_by(task, Reason::NoProgress);
 }
 
 // The last moment at which it does not count as idle.

@@ -64,13 +64,22 @@ TEST(Task, ARunToCompletionRunsFromTheStartAndItsOutcomeIsTheResult) {
             (Result{Failed{"nobody knows what became of it", How::Unknown}}));
 }
 
-TEST(Task, ARunToCompletionIsNotWatchedForIdleness) {
-  EXPECT_EQ(next_look(running(resolver()), start), std::nullopt);
-  Drive drive(resolver());
+TEST(Task, ARunToCompletionWithoutALimitIsNotWatchedForIdleness) {
+  Begin begin = resolver();
+  begin.agent.idle_timeout = Duration::max();
+  EXPECT_EQ(next_look(running(begin), start), std::nullopt);
+  Drive drive(begin);
 
   EXPECT_EQ(drive.look_at(10h), "-");
   EXPECT_EQ(drive.see(Doing::Idle, 11h), "-");
   EXPECT_EQ(drive.see(Doing::Idle, 12h), "-");
+}
+
+TEST(Task, OneThatIsIdleBeyondItsLimitCannotBeNudgedAndIsRestarted) {
+  Drive drive(resolver());
+
+  EXPECT_EQ(drive.look_at(3min), "-");
+  EXPECT_EQ(drive.idle_out(), "Pending stuck restarting Kill (Ending)");
 }
 
 TEST(Task, ARunToCompletionIsEndedByItsRun) {

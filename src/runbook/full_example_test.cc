@@ -181,6 +181,7 @@ TEST(FullExample, Agents) {
   Agent resolver;
   resolver.kind = "generic";
   resolver.session = false;
+  resolver.idle_timeout = Duration::max();
   resolver.command = program("./resolve.sh {branch}");
   EXPECT_EQ(only(set.agents, "resolver"), resolver);
 }

@@ -65,6 +65,10 @@ bool define(Loading& loading, const Name& name, const Where& where) {
   return false;
 }
 
+bool can_be_shared(const Kind& kind) {
+  return kind.meaning == "lock" || kind.meaning == "semaphore" || kind.meaning == "queue";
+}
+
 void read_kind(Loading& loading, const Document& document, const Member& member, const Kind& kind) {
   if (member.value.kind != Value::Kind::Table) {
     loading.mistake(
@@ -82,7 +86,16 @@ void read_kind(Loading& loading, const Document& document, const Member& member,
                                   each.key));
       continue;
     }
-    if (!is_good_name(each.key)) {
+    const bool is_shared = each.key.starts_with("//");
+    if (is_shared && !can_be_shared(kind)) {
+      loading.mistake(where,
+                      fmt::format("`{}`: a {} belongs to its project; only locks, semaphores and "
+                                  "queues can be shared by all projects",
+                                  each.key,
+                                  kind.meaning));
+      continue;
+    }
+    if (!is_good_name(std::string_view(each.key).substr(is_shared ? 2 : 0))) {
       loading.mistake(where,
                       fmt::format("`{}` cannot be a name: 1 to 200 bytes, not blank, not beginning "
                                   "with `-`, without `..` or control characters",

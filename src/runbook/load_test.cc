@@ -106,6 +106,28 @@ TEST(Load, APhaseMayEndThePipeline) {
   EXPECT_EQ(runbook.set.pipelines.find("p")->phases[0].next, "");
 }
 
+TEST(Load, AnAgentThatIsRunToCompletionMayBeSilentUnlessItsLimitIsWritten) {
+  const Runbook runbook = good(
+      "[agent.a]\ncommand = \"true\"\nmode = \"print\"\n"
+      "[agent.b]\ncommand = \"true\"\nmode = \"print\"\nidle_timeout = \"3m\"\n"
+      "[agent.c]\ncommand = \"true\"\n");
+  EXPECT_EQ(runbook.set.agents.find("a")->idle_timeout, Duration::max());
+  EXPECT_EQ(runbook.set.agents.find("b")->idle_timeout, 3min);
+  EXPECT_EQ(runbook.set.agents.find("c")->idle_timeout, 3min);
+}
+
+TEST(Load, WhatAllProjectsShareIsDefinedByItsNameWithTwoSlashes) {
+  const Runbook runbook = good(
+      "[lock.\"//a\"]\nmax_hold = \"5m\"\n[semaphore.\"//b\"]\ncapacity = 3\n"
+      "[queue.\"//c\"]\nmax_attempts = 7\n");
+  EXPECT_EQ(runbook.set.locks.find("//a")->max_hold, 5min);
+  EXPECT_EQ(runbook.set.semaphores.find("//b")->capacity, 3U);
+  EXPECT_EQ(runbook.set.queues.find("//c")->max_attempts, 7U);
+  EXPECT_EQ(mistakes_in({{"a.toml", "[guard.\"//a\"]\ncondition = \"true\"\n"}}),
+            "a.toml:1:8: `//a`: a guard belongs to its project; only locks, semaphores and queues "
+            "can be shared by all projects\n");
+}
+
 TEST(Load, DefaultsKeepTheOrderOfTheFile) {
   const Runbook runbook = good(
       "[pipeline.p]\ninputs = [\"a\", \"z\"]\ndefaults = { z = \"1\", a = \"{z}\" }\n"

@@ -102,6 +102,9 @@ void read_agent(Section& section, const std::string& name) {
   }
   agent.cwd = section.filled({"cwd"}, asked);
   read_environment(section, agent.env, asked);
+  // A program that is run to completion may be silent all the while, unless somebody says
+  // otherwise.
+  if (!agent.session) agent.idle_timeout = Duration::max();
   if (const auto idle = section.duration({"idle_timeout"})) agent.idle_timeout = *idle;
   agent.progress_timeout = section.duration({"progress_timeout"});
   agent.timeout = section.duration({"timeout"});

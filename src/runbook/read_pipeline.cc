@@ -1,3 +1,4 @@
+#include "base/match.h"
 #include "runbook/arguments.h"
 #include "runbook/section.h"
 
@@ -439,13 +440,28 @@ class PipelineReader {
 
 }  // namespace
 
+// What other pipelines publish is theirs: of a phase that runs some there is only what a person
+// answered.
+static bool publishes(const Phase& phase) {
+  return match(
+      phase.action,
+      [](const definition::RunShell&) { return true; },
+      [](const definition::RunAgent&) { return true; },
+      [](const definition::RunStrategy&) { return true; },
+      [](const definition::RunPipeline&) { return false; },
+      [](const definition::RunParallel&) { return false; },
+      [](const definition::RunForEach&) { return false; });
+}
+
 std::vector<std::string> names_in(const definition::Pipeline& pipeline) {
   std::vector<std::string> names;
   for (const std::string& name : pipeline.inputs) names.insert(names.end(), {name, name + ".*"});
   names.insert(names.end(), {"id", "name", "phase", "attempt", "project"});
   if (pipeline.workspace) names.emplace_back("workspace");
   if (pipeline.workspace && pipeline.workspace->git) names.emplace_back("branch");
-  for (const Phase& phase : pipeline.phases) names.push_back(phase.name + ".*");
+  for (const Phase& phase : pipeline.phases) {
+    names.push_back(phase.name + (publishes(phase) ? ".*" : ".answer"));
+  }
   return names;
 }
 

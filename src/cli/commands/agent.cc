@@ -72,13 +72,7 @@ int show(Context& context, const Parsed& parsed) {
     output.sentence(fmt::format("{:<12}{}", name, printable(text)), 12);
   }
   if (!agent.has("output")) return output.done();
-  output.line("said last");
-  const std::string said = agent["output"].text();
-  for (std::string_view rest = said; !rest.empty();) {
-    const std::size_t newline = std::min(rest.find('\n'), rest.size());
-    output.line("  | " + printable(rest.substr(0, newline)));
-    rest.remove_prefix(std::min(rest.size(), newline + 1));
-  }
+  tell_last_words(output, agent);
   return output.done();
 }
 

@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/runs.h"
+#include "cli/commands/said.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -83,7 +84,12 @@ int list(Context& context, const Parsed&) {
 }
 
 int show(Context& context, const Parsed& parsed) {
-  return told(context, context.client().ask("cron.show", json_of({{"name", parsed.words[0]}})));
+  Answer answer = context.client().ask("cron.show", json_of({{"name", parsed.words[0]}}));
+  const bool has_words = answer && add_last_words(context, *answer);
+  if (!has_words || context.json() || context.quiet()) return told(context, answer);
+  context.output.line(line_of(context.output, *answer));
+  tell_last_words(context.output, *answer);
+  return context.output.done();
 }
 
 int from_runbook(Context& context, const Parsed& parsed, std::string_view method) {

@@ -184,7 +184,8 @@ constexpr std::array<Argument, 1> one_text{{{.name = "TEXT"}}};
 constexpr std::array<Example, 1> checkpoint_examples{
     {{"reeve checkpoint 'half of the files'", "in a step: kept, and a sign of progress"}}};
 constexpr std::array<Example, 1> heartbeat_examples{
-    {{"reeve heartbeat || exit", "in an agent: it is alive; exit 4 if its work is over"}}};
+    {{"reeve heartbeat || exit",
+      "it is alive; exit 4 if its work is cancelled, or over otherwise"}}};
 constexpr std::array<Argument, 1> question{{{.name = "QUESTION"}}};
 constexpr std::array<Option, 1> init_options{
     {{.name = "here", .help = "in this git worktree, instead of the repository it is of"}}};
@@ -296,7 +297,10 @@ constexpr std::array<Command, 28> commands{{
      .examples = checkpoint_examples,
      .run = checkpoint_command},
     {.name = "heartbeat",
-     .summary = "in an agent: say that it is alive",
+     .summary = "in an agent or step: it is alive; is it wanted?",
+     .details =
+         "Says whether the work is over (exit 4) or paused. A step is alive while its process "
+         "is, and is only told so.",
      .examples = heartbeat_examples,
      .run = heartbeat_command},
     {.name = "ask",

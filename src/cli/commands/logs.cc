@@ -2,6 +2,7 @@
 #include "cli/commands/runs.h"
 #include "cli/commands/said.h"
 #include "cli/text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -88,6 +89,35 @@ std::optional<Failure> refuse(const Wanted& wanted,
   return std::nullopt;
 }
 
+// What the last program of a cron said; who follows is told what the next ones say.
+int logs_of_cron(Context& context, const Parsed& parsed, const Home& home, const Json& cron) {
+  const std::string name = printable(cron["name"].text());
+  if (!cron.has("log")) {
+    return context.fail(
+        Failure{"NOT_FOUND",
+                fmt::format("cron {} runs a pipeline; `reeve pipeline list --name {}` has its runs",
+                            name,
+                            codec::shell_word(cron["pipeline"].text()))});
+  }
+  Said said(context, home.path, cron["log"].text(), {});
+  const bool any = said.read();
+  if (!parsed.has("follow")) {
+    if (!any && !context.json()) context.output.note(fmt::format("{} has said nothing", name));
+    return context.output.done();
+  }
+  const Signals signals{SIGINT, SIGTERM};
+  for (;;) {
+    if (!context.output.flush()) return static_cast<int>(Exit::Failed);
+    std::array<pollfd, 2> others{signals.readable(), pollfd{.fd = 1, .events = 0, .revents = 0}};
+    ::poll(others.data(), others.size(), static_cast<int>(look_for_more));
+    if (const auto signal = signals.next()) {
+      return context.output.done(*signal == SIGINT ? Exit::Interrupted : Exit::Ok);
+    }
+    if ((others[1].revents & (POLLERR | POLLHUP)) != 0) return context.output.done();
+    said.read();
+  }
+}
+
 }  // namespace
 
 int logs_command(Context& context, const Parsed& parsed) {
@@ -95,6 +125,11 @@ int logs_command(Context& context, const Parsed& parsed) {
   if (!home) return context.fail(home.error());
   const std::string& word = parsed.words[0];
   const bool agent = word.starts_with("work-");
+  // A cron is meant by its whole name, and comes before the beginning of an id.
+  if (!agent && !word.starts_with("pipe-")) {
+    const Answer cron = context.client().ask("cron.show", json_of({{"name", word}}));
+    if (cron) return logs_of_cron(context, parsed, *home, *cron);
+  }
   const std::string_view method = agent ? "agent.show" : "pipeline.show";
   Client& client = context.client();
   const Answer shown = client.ask(method, json_of({{"id", word}}));

@@ -22,14 +22,20 @@ Style style_of(const std::string& state) {
   return state == "cancelled" ? Style::Dim : Style::Plain;
 }
 
+// Somebody paused it, and it still finishes what it was doing.
+bool will_pause(const Json& pipeline) {
+  return pipeline["paused"].truth() && pipeline["state"].text() == "running";
+}
+
 std::string why_of(const Json& pipeline) {
   if (pipeline.has("blocked_on")) {
     const Json& on = pipeline["blocked_on"];
     const std::string kind = on["kind"].text();
     const std::string name = printable(on["name"].text());
-    return fmt::format(
-        "{} {}: {}", kind, kind == "paused" ? "" : name, printable(on["detail"].text()));
+    const std::string what = kind == "paused" ? kind : fmt::format("{} {}", kind, name);
+    return fmt::format("{}: {}", what, printable(on["detail"].text()));
   }
+  if (will_pause(pipeline)) return "paused when this phase has ended";
   if (pipeline["state"].text() == "failed") return printable(pipeline["error"].text());
   if (pipeline.has("progress")) {
     const Json& progress = pipeline["progress"];
@@ -145,6 +151,11 @@ void tell(Context& context, const Json& pipeline) {
                       printable(on["name"].text()),
                       output.moment(on["since"])));
     field("", printable(on["detail"].text()));
+  }
+  if (will_pause(pipeline)) {
+    field("paused",
+          fmt::format("when this phase has ended; `reeve resume {}` takes that back",
+                      pipeline["id"].text()));
   }
   field("error", printable(pipeline["error"].text()));
   field("started", output.moment(pipeline["created_at"]));

@@ -118,7 +118,10 @@ int start_pipeline(Context& context, const Parsed& parsed, const tools::RunPlan&
   watching.tells_changes = parsed.has("follow");
   watching.since = (*answer)["seq"].natural();
   if (const auto limit = parsed.duration("timeout")) watching.limit = limit->count();
-  return tell_watched(context, watching, watch(context, watching), false);
+  Watched watched = watch(context, watching);
+  // Called as in the answer of one that nobody waits for.
+  for (Json& run : watched.pipelines) run.set("pipeline", id);
+  return tell_watched(context, watching, watched, false);
 }
 
 int run_command(Context& context, const Parsed& parsed) {

@@ -302,4 +302,24 @@ std::string end_of_logs(const std::string& folder, std::size_t most) {
   return text;
 }
 
+bool add_last_words(Context& context, Json& cron) {
+  const auto home = context.home();
+  if (!home || !cron.has("log")) return false;
+  constexpr std::size_t most = 2000;
+  const std::string said =
+      end_of_logs(fmt::format("{}/logs/{}", home->path, cron["log"].text()), most);
+  if (!said.empty()) cron.set("output", said);
+  return !said.empty();
+}
+
+void tell_last_words(Output& output, const Json& thing) {
+  output.line("said last");
+  const std::string said = thing["output"].text();
+  for (std::string_view rest = said; !rest.empty();) {
+    const std::size_t newline = std::min(rest.find('\n'), rest.size());
+    output.line("  | " + printable(rest.substr(0, newline)));
+    rest.remove_prefix(std::min(rest.size(), newline + 1));
+  }
+}
+
 }  // namespace reeve::cli

@@ -104,4 +104,10 @@ class Family {
 // The end of the last of the logs in a folder, from the beginning of a line; empty: there is none.
 std::string end_of_logs(const std::string& folder, std::size_t most);
 
+// What a cron's program said last goes with what is told of the cron (`log` says where to look), as
+// `output`. False: it has said nothing.
+bool add_last_words(Context& context, Json& cron);
+// The lines of `output`.
+void tell_last_words(Output& output, const Json& thing);
+
 }  // namespace reeve::cli

@@ -52,17 +52,35 @@ int checkpoint_command(Context& context, const Parsed& parsed) {
                               json_of({{"id", *pipeline}, {"message", parsed.words[0]}})));
 }
 
+namespace {
+
+// A step needs no heartbeat, for its process is seen: it is told how its run is.
+Answer beat_of_step(Context& context, const std::string& pipeline) {
+  const Answer run = context.client().ask("pipeline.show", json_of({{"id", pipeline}}));
+  if (!run) return run;
+  const bool is_over = (*run)["cancelling"].truth() || run->has("ended_at");
+  return json_of(
+      {{"id", (*run)["id"]}, {"over", Json(is_over)}, {"paused", Json((*run)["paused"].truth())}});
+}
+
+}  // namespace
+
 // Exit 4: the work was cancelled, or is over otherwise; whoever beats should stop.
 int heartbeat_command(Context& context, const Parsed&) {
-  const auto agent = own_id(context, "REEVE_AGENT", "heartbeat");
-  if (!agent) return static_cast<int>(Exit::Usage);
-  const Answer answer = context.client().change("agent.heartbeat", json_of({{"id", *agent}}));
+  const auto agent = environment("REEVE_AGENT");
+  const auto id = agent ? agent : own_id(context, "REEVE_PIPELINE", "heartbeat");
+  if (!id) return static_cast<int>(Exit::Usage);
+  const Answer answer = agent
+                            ? context.client().change("agent.heartbeat", json_of({{"id", *agent}}))
+                            : beat_of_step(context, *id);
   if (!answer) return context.fail(answer.error());
   const bool over = (*answer)["over"].truth();
   if (context.json()) {
     context.output.succeed(*answer);
   } else if (over) {
-    context.output.note(fmt::format("{} is over", *agent));
+    context.output.note(fmt::format("{} is over", *id));
+  } else if ((*answer)["paused"].truth()) {
+    context.output.note(fmt::format("{} is paused: nothing follows on this", *id));
   }
   return over ? static_cast<int>(Exit::Cancelled) : context.output.done();
 }

@@ -1,6 +1,8 @@
 #include "cli/commands/board.h"
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
+#include "cli/commands/said.h"
+#include "cli/commands/why_links.h"
 #include "cli/context.h"
 #include "cli/history.h"
 #include "cli/text.h"
@@ -21,70 +23,9 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::size_t lines_shown = 12;
-
 std::string since(const Output& output, const Json& moment) {
   const std::string text = output.moment(moment);
   return text == "now" ? "since just now" : fmt::format("since {}", text);
-}
-
-// One line of it, under its mark also where it takes several.
-void tell_line(Output& output, const std::string& text, const std::string& indent) {
-  const std::string mark = indent + "  | ";
-  const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
-  const std::size_t width = Output::out_width();
-  std::string words = text.substr(before);
-  if (width > 2 * (mark.size() + before)) words = wrapped(words, width - mark.size() - before, 0);
-  const std::string margin = mark + std::string(before, ' ');
-  for (std::size_t at = 0; (at = words.find('\n', at)) != std::string::npos;) {
-    words.insert(at + 1, margin);
-    at += margin.size() + 1;
-  }
-  output.line(margin + words);
-}
-
-// The last lines of what a program said.
-void tell_output(Output& output, std::string_view text, const std::string& indent) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t newline = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, newline));
-    text.remove_prefix(std::min(text.size(), newline + 1));
-  }
-  const std::size_t first = lines.size() > lines_shown ? lines.size() - lines_shown : 0;
-  for (std::size_t i = first; i < lines.size(); ++i) {
-    tell_line(output, printable(lines[i]), indent);
-  }
-}
-
-// A run by its id, and what it runs if that is known.
-std::string named(const Json& id, const Json& name) {
-  const std::string called = printable(name.text());
-  return called.empty() ? id.text() : fmt::format("{} ({})", id.text(), called);
-}
-
-// One of those that are waited for: indented by how far behind others it is.
-void tell_link(Output& output, const Json& link, const std::string& asker) {
-  const std::string indent(2 + 2 * static_cast<std::size_t>(link["depth"].number()), ' ');
-  std::string line;
-  if (link.has("waiter") && link["waiter"].text() != asker) {
-    line = fmt::format("{} waits for ", named(link["waiter"], link["waiter_name"]));
-  }
-  line += fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
-  if (link.has("pipeline") && link["pipeline"].text() != asker) {
-    line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"]));
-  }
-  if (link.has("holder"))
-    line += fmt::format(" held by {}", board::runner_in_words(link, "holder"));
-  if (link.has("label")) line += fmt::format(" ({})", printable(link["label"].text()));
-  if (link.has("since")) line += " " + since(output, link["since"]);
-  if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
-  output.sentence(indent + line, indent.size() + 4);
-  if (link.has("detail")) {
-    output.sentence(
-        indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim);
-  }
-  tell_output(output, link["output"].text(), indent);
 }
 
 // What a semaphore has left, and what the asker wants of it; the first in line gets it first.
@@ -150,7 +91,7 @@ void tell(Context& context, const Json& why) {
   }
   output.sentence(
       fmt::format("{} {}{}", why["kind"].text(), output.styled(Style::Bold, name), how));
-  for (const Json& link : chain) tell_link(output, link, why["id"].text());
+  tell_links(output, chain, why["id"].text());
   tell_in_line(output, why);
   const Json& next = why["next"];
   if (next.is_object()) {
@@ -275,9 +216,11 @@ int why_command(Context& context, const Parsed& parsed) {
     }
   }
   if (!answer) return context.fail(clearer(answer.error(), name));
-  const Json why = with_processes(context, *answer);
+  Json why = with_processes(context, *answer);
+  const bool has_words = why["kind"].text() == "cron" && add_last_words(context, why);
   if (context.json()) return context.output.succeed(why);
   tell(context, why);
+  if (has_words) tell_last_words(context.output, why);
   return context.output.done();
 }
 
