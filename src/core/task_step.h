@@ -22,8 +22,8 @@
 // that is used up ends as the seed has it: after its restarts the task fails, else somebody is
 // asked. What a person does by hand costs nothing.
 //
-// **A run to completion** (`mode = "print"`) has no session to nudge and is not watched for
-// idleness: its process is its sign of life, and its outcome is the result.
+// **A run to completion** (`mode = "print"`) has no session to nudge: that response is passed over.
+// Most say nothing until they are done, so a runbook that writes no `idle_timeout` for one has none.
 namespace reeve::task {
 
 // What the wiring has to do about a step besides its effects.
