@@ -108,7 +108,9 @@ if [[ -n $is_worktree ]]; then
     branch=$(git -C "$path" symbolic-ref -q --short HEAD) || branch=
     alone=$(git -C "$path" rev-list --count HEAD --not --remotes ${branch:+--exclude="$branch"} --branches) ||
       die "git cannot say whether the commits of $G_PATH are elsewhere"
-    [[ $alone == 0 ]] || die "$G_PATH has $alone commits that are in no other branch and not pushed"
+    commits="$alone commits that are"
+    [[ $alone == 1 ]] && commits="a commit that is"
+    [[ $alone == 0 ]] || die "$G_PATH has $commits in no other branch and not pushed"
   fi
   git "${all[@]}" --git-dir="$repository" worktree remove ${G_FORCE:+--force --force} "$path" || exit 1
   exit 0

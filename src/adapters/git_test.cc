@@ -182,7 +182,7 @@ TEST_F(GitTest, OneWithCommitsThatAreNowhereElseStays) {
   const std::string path = workspace();
   commit("new", "x", "work", path);
   EXPECT_EQ(play(WorktreeRemove{pipeline, path, false}).output,
-            path + " has 1 commits that are in no other branch and not pushed\n");
+            path + " has a commit that is in no other branch and not pushed\n");
   output_of("git init -q --bare '" + home.at("remote") + "'");
   git("remote add origin '" + home.at("remote") + "'");
   git("push -q origin fix/4");

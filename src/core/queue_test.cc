@@ -246,7 +246,7 @@ TEST(Queue, RefusesWhatItCannotTake) {
 
   EXPECT_TRUE(refuses(take({{}, ana, {}, 1, {}}), Why::BadValue, "queues"));
   EXPECT_TRUE(
-      refuses(take({std::vector<QueueName>(65, bugs), ana, {}, 1, {}}), Why::OverLimit, "queues"));
+      refuses(take({std::vector<QueueName>(257, bugs), ana, {}, 1, {}}), Why::OverLimit, "queues"));
   EXPECT_TRUE(refuses(take({{{default_project, "-x"}}, ana, {}, 1, {}}), Why::BadName, "-x"));
   EXPECT_TRUE(refuses(take({{bugs}, {default_project, ""}, {}, 1, {}}), Why::BadName, "holder"));
   EXPECT_TRUE(refuses(take({{bugs}, ana, {}, 0, {}}), Why::BadValue, "max"));

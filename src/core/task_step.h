@@ -23,7 +23,8 @@
 // asked. What a person does by hand costs nothing.
 //
 // **A run to completion** (`mode = "print"`) has no session to nudge: that response is passed over.
-// Most say nothing until they are done, so a runbook that writes no `idle_timeout` for one has none.
+// Most say nothing until they are done, so a runbook that writes no `idle_timeout` for one has
+// none.
 namespace reeve::task {
 
 // What the wiring has to do about a step besides its effects.
