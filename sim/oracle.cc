@@ -299,10 +299,16 @@ void Oracle::judge_key(const Request& request, const Reply& reply, bool applied)
   }
   if (reply == first.reply) return;
   if (first.waiter && applied) {
-    // It may have been answered in this very step: then either is right.
+    // It may have been answered in this very step: then either is right, and after an answer that
+    // does not stand it is the first again.
     const Decided* decided = find(modelled_ + 1);
     for (const Answer& answer : decided->said.answers) {
-      if (answer.waiter == *first.waiter && answer.reply == reply) return;
+      if (answer.waiter != *first.waiter) continue;
+      if (answer.reply == reply) return;
+      if (stands(answer.reply) && !is_of_nobody(answer.reply)) break;
+      waiting_keys_.erase(first.waiter->value);
+      keys_.erase(found);
+      return judge_key(request, reply, applied);
     }
   }
   report_.violated("a repeated request got another reply, key " + request.key);

@@ -173,7 +173,7 @@ void tell_fresh(Context& context, const Who& who) {
 }
 
 std::string runner_in_words(const Json& thing, std::string_view field) {
-  const std::string name = printable(thing[field].text());
+  std::string name = printable(thing[field].text());
   const std::string project =
       fmt::format("{}{}", field, field == "lockedBy" ? "Project" : "_project");
   if (!thing.has(project)) return name;
