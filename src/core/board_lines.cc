@@ -87,6 +87,7 @@ std::vector<ProjectNo> concerned(const Turn& turn,
   }
   std::ranges::sort(heads);
   std::vector<ProjectNo> projects;
+  projects.reserve(heads.size());
   for (const auto& [waiter, number] : heads) projects.push_back(number);
   return projects;
 }
