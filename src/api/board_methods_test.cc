@@ -395,10 +395,13 @@ TEST_F(SharedSections, ATitleIsFirstThatOfOnesOwnTask) {
 
 TEST_F(SharedSections, TheirLocksAreListedInEveryProjectWithThatOfTheRunner) {
   bo_updates(shared, "in_progress");
+  const std::string theirs = bo_asks("task.add", R"({"title":"theirs","section":"//all"})");
+  EXPECT_TRUE(has(bo_updates("theirs", "in_progress"), {R"("outcome":"started")"})) << theirs;
   start(own, "bo");
   const std::string listed = ask("locks.list");
   EXPECT_TRUE(has(listed,
                   {shared,
+                   R"("title":"theirs")",
                    R"("id":"//all","state":"held","runner":"bo","runner_project":"shop")",
                    R"("id":"backend","state":"held","runner":"bo","token")"}));
   const std::string others = bo_asks("locks.list");
@@ -413,7 +416,7 @@ TEST_F(SharedSections, TheirLocksAreListedInEveryProjectWithThatOfTheRunner) {
     page = ask("locks.list", R"({"limit":1,"after":")" + next + R"("})");
     ++pages;
   }
-  EXPECT_EQ(pages, 4u);
+  EXPECT_EQ(pages, 5u);
 }
 
 TEST_F(SharedSections, WhoIsInTheWayIsNamedWithHisProject) {

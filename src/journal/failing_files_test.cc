@@ -182,6 +182,36 @@ TEST(FailingFiles, TheFirstSegmentIsGoneForGoodBeforeTheOthers) {
             (Strings{"remove " + segment_name(1), "sync_directory", "remove " + segment_name(2)}));
 }
 
+// One that came back while the segments behind it did not would have nothing that follows it.
+TEST(FailingFiles, AnOlderSnapshotIsGoneForGoodBeforeTheSegmentsBehindIt) {
+  Scratch scratch;
+  Meddling files(scratch.files());
+  const Result<Opened> opened = open(files);
+  for (char c = 'a'; c < 'f'; ++c) commit(*opened->journal, {std::string(3500, c)});
+  snapshot(*opened->journal, 1, "one");
+  snapshot(*opened->journal, 5, "five");
+  files.take_calls();
+  ASSERT_TRUE(opened->journal->truncate(5).has_value());
+  const Strings calls = files.take_calls();
+  ASSERT_GE(calls.size(), 3U);
+  EXPECT_EQ(Strings(calls.begin(), calls.begin() + 3),
+            (Strings{"remove " + snapshot_name(1), "sync_directory", "remove " + segment_name(1)}));
+}
+
+// A crash would leave them in it, to be found one day behind another header.
+TEST(FailingFiles, WhatIsWrittenAgainAtAStartIsNotWrittenToTheSpare) {
+  Scratch scratch;
+  {
+    const Result<Opened> opened = open(scratch.files());
+    commit(*opened->journal, {"a"});
+    ASSERT_TRUE(opened->journal->prepare().has_value());
+  }
+  ASSERT_TRUE(std::filesystem::exists(scratch.path(spare_name)));
+  Meddling files(scratch.files());
+  ASSERT_TRUE(open(files).has_value());
+  for (const std::string& call : files.take_calls()) EXPECT_NE(call, "rename " + spare_name);
+}
+
 TEST(FailingFiles, WhatIsGoneAlreadyNeedNotBeRemoved) {
   Scratch scratch;
   const Result<Opened> opened = open(scratch.files());
