@@ -35,6 +35,20 @@ struct BoardMethods : ::testing::Test {
   std::string start(std::string_view task, std::string_view runner) {
     return update(task, "in_progress", runner);
   }
+
+  // Of one lock each.
+  std::size_t pages_of_locks() {
+    std::string page = ask("locks.list", R"({"limit":1})");
+    std::size_t pages = 1;
+    for (std::size_t at = page.find(R"("next":")"); at != std::string::npos;
+         at = page.find(R"("next":")")) {
+      const std::size_t begin = at + 8;
+      const std::string next = page.substr(begin, page.find('"', begin) - begin);
+      page = ask("locks.list", R"({"limit":1,"after":")" + next + R"("})");
+      ++pages;
+    }
+    return pages;
+  }
 };
 
 // ── Tasks ──
@@ -302,16 +316,7 @@ TEST_F(BoardMethods, LocksAreListedByTypeInPages) {
   EXPECT_TRUE(has(ask("locks.list", R"({"type":"section"})"), {R"("id":"backend")"}));
   EXPECT_EQ(ask("locks.list", R"({"type":"section"})").find("task-"), std::string::npos);
   EXPECT_EQ(ask("locks.list", R"({"type":"task"})").find(R"("type":"section")"), std::string::npos);
-  std::string page = ask("locks.list", R"({"limit":1})");
-  std::size_t pages = 1;
-  for (std::size_t at = page.find(R"("next":")"); at != std::string::npos;
-       at = page.find(R"("next":")")) {
-    const std::size_t begin = at + 8;
-    const std::string next = page.substr(begin, page.find('"', begin) - begin);
-    page = ask("locks.list", R"({"limit":1,"after":")" + next + R"("})");
-    ++pages;
-  }
-  EXPECT_EQ(pages, 3u);
+  EXPECT_EQ(pages_of_locks(), 3u);
 }
 
 TEST_F(BoardMethods, ALockIsTakenAwayOnlyByForce) {
@@ -407,16 +412,7 @@ TEST_F(SharedSections, TheirLocksAreListedInEveryProjectWithThatOfTheRunner) {
   const std::string others = bo_asks("locks.list");
   EXPECT_TRUE(has(others, {shared, R"("id":"//all","state":"held","runner":"bo","token")"}));
   EXPECT_EQ(others.find(own), std::string::npos);
-  std::size_t pages = 1;
-  std::string page = ask("locks.list", R"({"limit":1})");
-  for (std::size_t at = page.find(R"("next":")"); at != std::string::npos;
-       at = page.find(R"("next":")")) {
-    const std::size_t begin = at + 8;
-    const std::string next = page.substr(begin, page.find('"', begin) - begin);
-    page = ask("locks.list", R"({"limit":1,"after":")" + next + R"("})");
-    ++pages;
-  }
-  EXPECT_EQ(pages, 5u);
+  EXPECT_EQ(pages_of_locks(), 5u);
 }
 
 TEST_F(SharedSections, WhoIsInTheWayIsNamedWithHisProject) {
