@@ -72,7 +72,7 @@ void Loop::tell_synced() {
   const bool cannot = status.state == history::History::State::Off || !status.problem.empty();
   std::vector<SyncWaiter> rest;
   for (SyncWaiter& waiter : std::exchange(sync_waiters_, {})) {
-    if (cannot || status.passed >= waiter.least) {
+    if (cannot || (status.is_made && status.passed >= waiter.least)) {
       waiter.done();
     } else {
       rest.push_back(std::move(waiter));

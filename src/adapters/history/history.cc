@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <chrono>
 #include <limits>
 #include <sys/resource.h>
@@ -29,7 +30,8 @@ constexpr int lowest_priority = 19;
 
 bool is_missing_or_empty(const std::string& path) {
   struct stat status{};
-  return ::stat(path.c_str(), &status) != 0 || status.st_size == 0;
+  if (::lstat(path.c_str(), &status) != 0) return errno == ENOENT;
+  return S_ISREG(status.st_mode) && status.st_size == 0;
 }
 
 }  // namespace
@@ -40,19 +42,26 @@ History::History(std::string path, const Settings& settings)
     problem_ = "history is turned off";
     return;
   }
-  Result<std::unique_ptr<File>> file = File::open(path_);
-  if (file) {
-    file_ = *std::move(file);
-    had_ = passed_ = file_->place().reached;
-    events_ = file_->place().events;
-    buffer_.clear(passed_);
+  // There is nothing yet that could be read, and to make it takes more syncs than all the rest of a
+  // first start: whoever waits for that start does not wait for it.
+  if (is_missing_or_empty(path_)) {
     state_ = State::On;
+    has_work_ = true;
+    since_ = Clock::now();
     return;
   }
-  problem_ = file.error().message;
-  problem_told_ = false;
-  // There is nothing yet that could be read: it is made as soon as there is room.
-  if (file.error().code == Error::Code::Full && is_missing_or_empty(path_)) state_ = State::On;
+  Result<std::unique_ptr<File>> file = File::open(path_);
+  if (!file) {
+    problem_ = file.error().message;
+    problem_told_ = false;
+    return;
+  }
+  file_ = *std::move(file);
+  is_made_ = true;
+  had_ = passed_ = file_->place().reached;
+  events_ = file_->place().events;
+  buffer_.clear(passed_);
+  state_ = State::On;
 }
 
 History::~History() { stop(Duration{0}); }
@@ -80,7 +89,7 @@ bool History::is_in_trouble() const {
 
 History::Status History::status() const {
   const std::scoped_lock lock(mutex_);
-  return {state_, passed_, events_, buffer_.bytes(), problem_};
+  return {state_, is_made_, passed_, events_, buffer_.bytes(), problem_};
 }
 
 std::optional<std::string> History::take_problem() {
@@ -284,6 +293,11 @@ Result<bool> History::write_taken(bool yields) {
     Result<std::unique_ptr<File>> file = File::open(path_);
     if (!file) return fail(file.error());
     file_ = *std::move(file);
+    {
+      const std::scoped_lock lock(mutex_);
+      is_made_ = true;
+    }
+    wake();
   }
   if (taken_.chunks.empty()) {
     taken_ = buffer_.take();
@@ -378,6 +392,7 @@ void History::carry_out(const Job& job) {
     problem_told_ = false;
     if (file) {
       file_ = *std::move(file);
+      is_made_ = true;
       passed_ = job.durable;
       told_ = false;
       events_ = file_->place().events;

@@ -27,6 +27,8 @@
 // (hurry()) or the first does not get on: on a machine that is busy with other things the lowest
 // priority may mean never.
 //
+// A file that is not there yet is made when the daemon serves, or when the first asks for it.
+//
 // What cannot be written for the moment (no room on the disk) waits in the buffer and is tried
 // again. When that is full, or the engine has left us behind, we miss something; when all of it is
 // written we go on, and what was missed is a gap. A file that is damaged, foreign or newer is left
@@ -39,6 +41,7 @@ class History final : public engine::Projector {
 
   struct Status {
     State state = State::Off;
+    bool is_made = false;  // there is a file that can be asked
     Sequence passed = 0;
     std::uint64_t events = 0;
     std::uint64_t waiting_bytes = 0;
@@ -149,6 +152,7 @@ class History final : public engine::Projector {
   mutable std::mutex mutex_;
   std::condition_variable work_;  // for the threads
   std::condition_variable done_;
+  bool is_made_ = false;
   Sequence passed_ = 0;
   bool told_ = true;
   std::uint64_t events_ = 0;

@@ -2,6 +2,8 @@
 
 #include "adapters/history/testing.h"
 
+#include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -35,6 +37,29 @@ TEST_F(TheHistory, WritesWhatItIsShownAndSaysHowFarItIs) {
   EXPECT_EQ(history.take_passed(), std::optional<Sequence>(103));
   EXPECT_EQ(history.take_passed(), std::nullopt);
   EXPECT_EQ(ask("SELECT count(*), max(seq) FROM events"), Lines{"100|100"});
+}
+
+TEST_F(TheHistory, IsMadeForWhoeverAsksAndNotBeforeTheDaemonServes) {
+  const auto is_there = [&] { return std::ifstream(scratch.path()).good(); };
+  History history(scratch.path(), {});
+  EXPECT_FALSE(history.is_off());
+  EXPECT_FALSE(history.status().is_made);
+  EXPECT_FALSE(is_there());
+
+  std::atomic<int> woken = 0;
+  history.wake_with([&] { ++woken; });
+  history.begin();
+  history.hurry();
+  wait_until([&] { return woken > 0 && history.status().is_made; });
+  EXPECT_EQ(ask("SELECT count(*) FROM events"), Lines{"0"});
+  history.wake_with({});
+}
+
+TEST_F(TheHistory, WhoseFileIsALinkIsOff) {
+  std::filesystem::create_symlink("/nowhere/at/all", scratch.path());
+  History history(scratch.path(), {});
+  EXPECT_TRUE(history.is_off());
+  EXPECT_NE(history.status().problem, "");
 }
 
 TEST_F(TheHistory, GoesOnFromWhereItWasWhenItIsOpenedAgain) {
