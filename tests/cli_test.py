@@ -58,6 +58,11 @@ class Words(Home):
             self.assertRegex(groups, rf"(?m)^  {word} +[a-z]")
             self.assertIn(f"{word} ", self.out(word, "--help"))
 
+    def test_what_is_no_command_is_told_as_it_was_typed(self):
+        for words, command in [(("lokc", "x"), "lokc"), (("lock", "aquire", "x"), "lock aquire"), (("lock",), "lock")]:
+            told = json.loads(self.reeve("--json", *words, code=2).stdout)
+            self.assertEqual((told["success"], told["command"]), (False, command))
+
     def test_a_mistake_is_told_in_one_sentence_with_the_way_out(self):
         self.assertEqual(
             self.err("lokc", code=2), "reeve: there is no command lokc; did you mean `reeve lock`?"
@@ -69,6 +74,7 @@ class Words(Home):
         self.assertEqual(
             self.err("help", "lok", code=2), "reeve: there is no command lok; did you mean `reeve lock`?"
         )
+        self.assertIn("did you mean `reeve --version`", self.err("version", code=2))
         self.assertIn("did you mean `reeve journal info`", self.err("help", "journal", "infoo", code=2))
         self.assertIn("did you mean `reeve journal info`", self.err("journal", "infoo", code=2))
         self.assertIn("unknown option --tiemout; did you mean --timeout?",

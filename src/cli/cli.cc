@@ -26,6 +26,7 @@ using Words = std::vector<std::string_view>;
 std::string no_such_command(const Found& found, std::span<const std::string_view> words) {
   const std::string typed = printable(found.group == nullptr ? words[0] : words[1]);
   std::vector<std::string_view> candidates;
+  if (found.group == nullptr) candidates.push_back("--version");
   for (const Group& group : all_groups()) {
     if (found.group == nullptr && !group.word.empty()) candidates.push_back(group.word);
     if (found.group == nullptr ? !group.word.empty() : group.word != found.group->word) continue;
@@ -79,6 +80,11 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
       if (!parsed) return context.misuse(parsed.error().message);
       context.output.command = "status";
       return overview(context);
+    }
+    // As it was typed: there is none whose name could stand here.
+    context.output.command = std::string(globals.words.front());
+    if (found.group != nullptr && globals.words.size() > 1) {
+      context.output.command += fmt::format(" {}", globals.words[1]);
     }
     if (found.group != nullptr && globals.words.size() < 2) {
       if (globals.has("help")) return tell_help(context, found.group, nullptr);
