@@ -370,6 +370,23 @@ class Steps(Project):
         self.assertRegex(fired["data"]["run"], r"^\d+-\d+$")
         self.assertRegex(shown, r"c +enabled .* a program$")
 
+    def test_how_the_last_run_of_a_cron_ended_is_kept_with_it(self):
+        self.write(
+            """
+            [cron.nightly]
+            interval = "12h"
+            run = "exit 3"
+            """
+        )
+        self.data("cron", "enable", "nightly")
+        self.assertNotIn("ended", self.data("cron", "show", "nightly"))
+        self.data("cron", "run", "nightly")
+        self.until(lambda: "ended" in self.data("cron", "show", "nightly"))
+        ended = self.data("cron", "show", "nightly")["ended"]
+        self.assertEqual((ended["ending"], ended["exit_code"]), ("failed", 3))
+        for words in [("cron", "list"), ("cron", "show", "nightly"), ("status",)]:
+            self.assertIn("failed (exit 3)", self.out(*words))
+
     def test_when_a_cron_fired_last_is_known_after_it_was_disabled(self):
         self.write("""
             [cron.c]

@@ -394,6 +394,31 @@ std::string log_of(const State& state, const CronName& name, const cron::Cron& c
   return has_program && project ? codec::cron_log_folder(name.name, project->name) : std::string();
 }
 
+namespace {
+
+std::string_view word_of(pipeline::Ending ending) {
+  switch (ending) {
+    case pipeline::Ending::Done:
+      return "done";
+    case pipeline::Ending::Failed:
+      return "failed";
+    case pipeline::Ending::Cancelled:
+      return "cancelled";
+  }
+  return "";
+}
+
+void show_end(Tell& tell, const cron::LastEnd& end) {
+  JsonWriter& json = tell.json;
+  json.key("ended").begin_object();
+  json.field("run", run_text(end.run)).field("ending", word_of(end.ending));
+  if (end.exit_code) json.field("exit_code", *end.exit_code);
+  tell.moment("at", end.at);
+  json.end_object();
+}
+
+}  // namespace
+
 void show_cron(Tell& tell, const State& state, const CronName& name, const cron::Cron& cron) {
   JsonWriter& json = tell.json;
   json.field("name", tell.name(name)).field("state", cron.enabled ? "enabled" : "disabled");
@@ -414,6 +439,7 @@ void show_cron(Tell& tell, const State& state, const CronName& name, const cron:
     if (!next.empty()) tell.moment("next", next.front());
   }
   if (cron.last.now > cron.anchor.now) tell.moment("last", cron.last.wall);
+  if (cron.ended) show_end(tell, *cron.ended);
   json.key("running").begin_array();
   std::size_t shown = 0;
   for (const cron::Run& run : cron.running) {

@@ -212,11 +212,12 @@ void settle(Turn& turn, const CronName& name) {
   arm(turn, name);
 }
 
-void ended(Turn& turn, const CronName& name, const Run& run, pipeline::Ending ending) {
+void ended(Turn& turn, const CronName& name, const LastEnd& end) {
   Cron& cron = edit(turn, name);
-  cron.running.erase(run);
+  cron.running.erase(end.run);
   if (cron.running.empty()) cron.cancelling = false;
-  turn.emit(name.project, HasEnded{name, run, ending});
+  cron.ended = end;
+  turn.emit(name.project, HasEnded{name, end.run, end.ending, end.exit_code});
   start_buffered(turn, name);
   arm(turn, name);
 }
@@ -316,12 +317,10 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   const Cron* cron = find(turn, to.cron);
   if (!cron || !cron->running.contains(effect)) return;
   const bool success = outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0;
-  ended(turn,
-        to.cron,
-        effect,
-        success            ? pipeline::Ending::Done
-        : cron->cancelling ? pipeline::Ending::Cancelled
-                           : pipeline::Ending::Failed);
+  const pipeline::Ending ending = success            ? pipeline::Ending::Done
+                                  : cron->cancelling ? pipeline::Ending::Cancelled
+                                                     : pipeline::Ending::Failed;
+  ended(turn, to.cron, {effect, turn.wall(), ending, outcome.exit_code});
 }
 
 void pipeline_ended(Turn& turn,
@@ -330,9 +329,13 @@ void pipeline_ended(Turn& turn,
                     pipeline::Ending ending) {
   const Cron* cron = find(turn, name);
   if (!cron) return;
-  if (cron->running.contains(pipeline)) return ended(turn, name, pipeline, ending);
+  const LastEnd end{pipeline, turn.wall(), ending};
+  if (cron->running.contains(pipeline)) return ended(turn, name, end);
   // It ends within its own beginning: whoever began it goes on from there.
-  if (cron->starting) edit(turn, name).starting = false;
+  if (!cron->starting) return;
+  Cron& beginning = edit(turn, name);
+  beginning.starting = false;
+  beginning.ended = end;
 }
 
 void pipeline_reopened(Turn& turn, const CronName& name, PipelineId pipeline) {

@@ -58,6 +58,16 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+// How the run that ended last did, for whoever looks: a program leaves nothing else.
+struct LastEnd {
+  Run run;
+  Wall at;
+  pipeline::Ending ending = pipeline::Ending::Done;
+  std::optional<int> exit_code = {};  // of a program
+
+  bool operator==(const LastEnd&) const = default;
+};
+
 struct Cron {
   bool enabled = false;
   Plan plan;
@@ -68,6 +78,7 @@ struct Cron {
   bool cancelling = false;                        // the running ones were told to end
   bool starting = false;                          // only within a step: a pipeline is being begun
   std::optional<definition::SetKey> pinned = {};  // while it is enabled, or a run waits
+  std::optional<LastEnd> ended = {};
 
   bool operator==(const Cron&) const = default;
 };
@@ -200,6 +211,7 @@ struct HasEnded {
   CronName cron;
   Run run;
   pipeline::Ending ending = pipeline::Ending::Done;
+  std::optional<int> exit_code = {};  // of a program
 
   bool operator==(const HasEnded&) const = default;
 };

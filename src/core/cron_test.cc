@@ -129,8 +129,10 @@ TEST(Cron, TheEndOfAProgramIsAnnounced) {
   world.finish(effect, exited(3));
   ASSERT_EQ(world.heard.size(), 1u);
   EXPECT_EQ(*find_in<HasEnded>(world.heard[0]),
-            (HasEnded{nightly, effect, pipeline::Ending::Failed}));
+            (HasEnded{nightly, effect, pipeline::Ending::Failed, 3}));
   EXPECT_TRUE(world.cron().running.empty());
+  EXPECT_EQ(world.cron().ended,
+            (LastEnd{effect, utc_at(2024, 5, 1, 13), pipeline::Ending::Failed, 3}));
 
   world.finish(effect);
   EXPECT_FALSE(world.last.changed);

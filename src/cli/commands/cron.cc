@@ -1,6 +1,7 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/runs.h"
 #include "cli/commands/said.h"
+#include "cli/commands/status_parts.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@ std::string line_of(const Output& output, const Json& cron) {
   if (outcome == "skipped") line += ", skipped: the run before has not ended";
   if (outcome == "buffered") line += ", waits for the end of the run before";
   if (cron.has("next")) line += fmt::format(", next {}", output.moment(cron["next"]));
+  if (cron.has("ended")) line += fmt::format(", last {}", last_of_cron(output, cron).text);
   return line;
 }
 
@@ -64,7 +66,7 @@ int list(Context& context, const Parsed&) {
                {state, state == "enabled" ? Style::Good : Style::Dim},
                cron["schedule"].text(),
                context.output.moment(cron["next"]),
-               context.output.moment(cron["last"]),
+               last_of_cron(context.output, cron),
                runs_of(cron)});
   }
   for (const auto& entry : defined) {

@@ -102,7 +102,7 @@ std::string crons_table(const Output& output, const Json::Array& crons, std::siz
     table.add({printable(cron["name"].text()),
                cron["schedule"].text(),
                output.moment(cron["next"]),
-               output.moment(cron["last"]),
+               last_of_cron(output, cron),
                running.empty() ? "-" : running.front().text()});
   }
   return table.empty() ? "" : table.write(width, output);
@@ -178,6 +178,17 @@ std::string board_line(const Json& board) {
   if (board["waiting"].number() > 0) line += fmt::format(", {} waiting", board["waiting"].text());
   if (board["expired"].number() > 0) line += fmt::format(", {} expired", board["expired"].text());
   return line;
+}
+
+Table::Cell last_of_cron(const Output& output, const Json& cron) {
+  if (!cron.has("ended")) return output.moment(cron["last"]);
+  const Json& end = cron["ended"];
+  const std::string ending = end["ending"].text();
+  const std::string exit = end["exit_code"].number() > 0
+                               ? fmt::format(" (exit {})", end["exit_code"].text())
+                               : std::string();
+  return {fmt::format("{}{} {}", ending, exit, output.moment(end["at"])),
+          ending == "failed" ? Style::Bad : Style::Plain};
 }
 
 std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::size_t width) {

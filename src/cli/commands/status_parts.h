@@ -9,4 +9,7 @@ namespace reeve::cli {
 
 std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::size_t width);
 
+// How the run of a cron that ended last did; none ended yet: when it was last time for one.
+Table::Cell last_of_cron(const Output& output, const Json& cron);
+
 }  // namespace reeve::cli
