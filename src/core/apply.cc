@@ -157,7 +157,8 @@ void Root::go_on_with_chores() {
         },
         [&](lock::CleanupRest& rest) { return lock::go_on(turn_, rest); },
         [&](queue::RedriveAll& redrive) { return queue::go_on(turn_, redrive); },
-        [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); });
+        [&](queue::PurgeAll& purge) { return queue::go_on(turn_, purge); },
+        [&](grant::CirclesAt& rest) { return grant::go_on(turn_, rest); });
     if (finished) continue;
     // It stopped because the budget is spent: next time it is the turn of others.
     Chores& chores = turn_.change().chores;

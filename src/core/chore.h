@@ -2,6 +2,7 @@
 
 #include "base/persistent_map.h"
 #include "core/effect.h"
+#include "core/grant.h"
 #include "core/id.h"
 #include "core/lock.h"
 #include "core/queue.h"
@@ -28,8 +29,12 @@ struct CarryOn {
   bool operator==(const CarryOn&) const = default;
 };
 
-using Chore =
-    std::variant<EndSession, CarryOn, lock::CleanupRest, queue::RedriveAll, queue::PurgeAll>;
+using Chore = std::variant<EndSession,
+                           CarryOn,
+                           lock::CleanupRest,
+                           queue::RedriveAll,
+                           queue::PurgeAll,
+                           grant::CirclesAt>;
 
 struct Chores {
   PersistentMap<std::uint64_t, Chore> waiting;

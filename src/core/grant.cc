@@ -179,11 +179,40 @@ reeve::Reply ask(Turn& turn, Request request) {
 
 void serve(Turn& turn, const LockName& name) { serve_name(turn, name); }
 void serve(Turn& turn, const SemaphoreName& name) { serve_name(turn, name); }
-void capacity_changed(Turn& turn, const SemaphoreName& name) {
+void capacity_changed(Turn& turn, const SemaphoreName& name, bool lowered) {
   Rounds rounds(turn);
   rounds.look_at(SlotPlace{name, false, {}});
   rounds.look_at(name);
   rounds.run();
+  if (lowered && !go_on(turn, {name})) turn.later(CirclesAt{name});
+}
+
+// One after the other: whoever leaves may have been the only one in the way.
+bool go_on(Turn& turn, const CirclesAt& rest) {
+  while (turn.may_touch()) {
+    auto stuck = wait_graph::stuck_at(turn.state(), rest.name, turn.now());
+    if (!stuck) return true;
+    turn.touch();
+    Rounds rounds(turn);
+    rounds.send_away(
+        stuck->waiter, Left::Unfit, {Reply{WouldDeadlock{std::move(stuck->cycle)}}});
+    rounds.run();
+  }
+  return false;
+}
+
+void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder) {
+  if (turn.state().semaphores.semaphores.find(name)->waiting == 0) return;
+  const bool newcomer = !semaphore::has_slot(turn.state(), name, holder);
+  for (const WaiterId id : waits_of(turn.state().grants, holder)) {
+    const SlotPlace before{name, !newcomer, id};
+    if (turn.state().grants.waiters.find(id)->request.holder != holder) continue;
+    if (!turn.state().grants.slot_lines.contains(before)) continue;
+    PersistentSet<SlotPlace>& lines = turn.change().grants.slot_lines;
+    lines.erase(before);
+    lines.insert({name, newcomer, id});
+    turn.arm(Due{id}, turn.now());
+  }
 }
 void retry(Turn& turn, const Holder& holder) { serve_name(turn, holder); }
 
@@ -201,6 +230,8 @@ void move_to_session(Turn& turn, WaiterId id, SessionId session) {
   table.waits.erase({request.holder, id});
   request.holder.session = session;
   table.waits.insert({request.holder, id});
+  const Request moved = request;
+  for (const SlotWant& want : moved.slots) slot_changed(turn, want.name, moved.holder);
 }
 
 void leave_all(Turn& turn, const Holder& holder, Left left) {

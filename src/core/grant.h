@@ -110,7 +110,8 @@ struct LockPlace {
   auto operator<=>(const LockPlace&) const = default;
 };
 
-// Who has a slot and waits for a larger one stands before those who have none.
+// Who has a slot and waits for a larger one stands before those who have none. One that is being
+// taken from its holder is none.
 struct SlotPlace {
   SemaphoreName name;
   bool newcomer = false;
@@ -214,6 +215,13 @@ struct StoppedWaiting {
 // wait:began, wait:ended
 using Event = std::variant<BeganWaiting, StoppedWaiting>;
 
+// A chore: the capacity was lowered, and the waits may be in circles.
+struct CirclesAt {
+  SemaphoreName name;
+
+  bool operator==(const CirclesAt&) const = default;
+};
+
 // The timer of a waiter: its own limit, or now if it is owed another look.
 struct Due {
   WaiterId waiter;
@@ -228,8 +236,17 @@ reeve::Reply ask(Turn& turn, Request request);
 void serve(Turn& turn, const LockName& name);
 void serve(Turn& turn, const SemaphoreName& name);
 
-// The same, and whoever waits for more than there now can ever be is told so and leaves.
-void capacity_changed(Turn& turn, const SemaphoreName& name);
+// The same, and whoever waits for more than there now can ever be is told so and leaves. If it was
+// lowered, so does whoever waits in a circle that this has closed: nobody in it could move.
+void capacity_changed(Turn& turn, const SemaphoreName& name, bool lowered);
+
+// Circles that there was no room to look for. Whether all are gone.
+bool go_on(Turn& turn, const CirclesAt& rest);
+
+// The holder has got a slot, or has it no longer: his waits for this semaphore are increases from
+// now on, or no longer, and stand where such a one stands. Whom that lets go ahead is looked at with
+// the next tick; the line is still to be served.
+void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder);
 
 // Takes a waiter out of its lines; a client among them is answered.
 void leave(Turn& turn, WaiterId waiter, Left left);

@@ -92,6 +92,108 @@ TEST(GrantFairness, AnIncreaseGoesAheadOfAllWhoHaveNone) {
   EXPECT_EQ(world.answer_to(cy_waits), nullptr);
 }
 
+TEST(GrantFairness, AnIncreaseIsOneOnlyAsLongAsThereIsASlotToIncrease) {
+  Grants world;
+  world.create("s", 3);
+  world.enter(cy, "s", 2);
+  const Token token = as<Granted>(world.enter(ana, "s", 1)).given.at(0).token;
+  const Reply bo_waits = world.enter(bo, "s", 1, waiting);
+  const Reply ana_waits = world.enter(ana, "s", 3, waiting);
+  ASSERT_EQ(world.answer_to(bo_waits), nullptr);
+
+  world.exit(ana, "s", token);
+
+  EXPECT_TRUE(world.got<Granted>(bo_waits)) << "bo came before ana, who has nothing any more";
+  EXPECT_EQ(world.answer_to(ana_waits), nullptr);
+}
+
+TEST(GrantFairness, AnIncreaseWhoseSlotWentStaleStandsWhereItCame) {
+  Grants world;
+  world.create("s", 3);
+  world.enter(cy, "s", 2, {.timeout = 1h});
+  world.enter(ana, "s", 1, {.timeout = 10s});
+  const Reply bo_waits = world.enter(bo, "s", 1, waiting);
+  world.enter(ana, "s", 3, waiting);
+
+  world.pass(11s);
+
+  EXPECT_TRUE(world.got<Granted>(bo_waits));
+}
+
+TEST(GrantFairness, AnIncreaseWhoseProcessIsBeingEndedIsNobodysPredecessor) {
+  Grants world;
+  world.create("s", 4);
+  world.enter(cy, "s", 2, {.timeout = 1h});
+  world.enter(ana, "s", 1, {.meta = with_process(7), .timeout = 10s});
+  const Reply bo_waits = world.enter(bo, "s", 2, waiting);
+  world.enter(ana, "s", 4, {.wait = for_ever, .meta = with_process(7)});
+  world.pass(11s);
+  ASSERT_EQ(world.answer_to(bo_waits), nullptr);
+
+  world.exit(cy, "s");
+
+  EXPECT_TRUE(world.got<Granted>(bo_waits)) << "what ana still has leaves room for bo";
+}
+
+TEST(GrantFairness, WhoGetsASlotMeanwhileWaitsForMoreOfIt) {
+  // bo waits for ana, so she may pass him; then her other wait is an increase.
+  Grants world;
+  world.create("s", 3);
+  world.enter(cy, "s", 2);
+  world.acquire(ana, "x");
+  const Reply bo_waits = world.acquire(bo, "x", waiting);
+  const Reply bo_enters = world.enter(bo, "s", 2, waiting);
+  const Reply ana_enters = world.enter(ana, "s", 3, waiting);
+  ASSERT_TRUE(is<Granted>(world.enter(ana, "s", 1)));
+
+  world.exit(cy, "s");
+
+  EXPECT_TRUE(world.got<Granted>(ana_enters));
+  EXPECT_EQ(world.answer_to(bo_enters), nullptr);
+  EXPECT_EQ(world.answer_to(bo_waits), nullptr);
+}
+
+// ── a capacity that is lowered ──
+
+TEST(GrantFairness, ALoweredCapacityThatClosesACircleEndsTheWaitAtItsSemaphore) {
+  Grants world;
+  world.create("s", 3);
+  world.enter(ana, "s", 1);
+  world.enter(cy, "s", 1);
+  world.acquire(bo, "l");
+  const Reply bo_enters = world.enter(bo, "s", 2, waiting);
+  const Reply ana_waits = world.acquire(ana, "l", waiting);
+  ASSERT_EQ(world.answer_to(bo_enters), nullptr);
+  ASSERT_EQ(world.answer_to(ana_waits), nullptr);
+
+  world.resize("s", 2);
+
+  ASSERT_TRUE(world.got<WouldDeadlock>(bo_enters));
+  EXPECT_EQ(as<WouldDeadlock>(*world.answer_to(bo_enters)).cycle, (std::vector{bo, ana}));
+  EXPECT_EQ(world.answer_to(ana_waits), nullptr);
+  world.release(bo, "l");
+  EXPECT_TRUE(world.got<Granted>(ana_waits));
+}
+
+TEST(GrantFairness, WhoOnlyStandsBehindACircleGoesOnWaiting) {
+  Grants world;
+  world.create("s", 4);
+  world.enter(ana, "s", 1);
+  world.enter(cy, "s", 1);
+  world.acquire(bo, "l");
+  world.acquire(di, "m");
+  const Reply bo_enters = world.enter(bo, "s", 3, waiting);
+  const Reply di_enters = world.enter(di, "s", 3, waiting);
+  const Reply ana_waits = world.acquire(ana, "l", waiting);
+  ASSERT_EQ(world.answer_to(ana_waits), nullptr);
+
+  world.resize("s", 3);
+
+  EXPECT_TRUE(world.got<WouldDeadlock>(bo_enters));
+  EXPECT_EQ(world.answer_to(di_enters), nullptr);
+  EXPECT_EQ(world.answer_to(ana_waits), nullptr);
+}
+
 TEST(GrantFairness, AWaitCountsForEverybodyItRunsWithin) {
   // cy runs within bo, who runs within ana.
   const Boxed<HolderMeta> deep(HolderMeta{"", "", "", std::nullopt, {bo, ana}});
@@ -187,7 +289,7 @@ RC_GTEST_PROP(GrantFairness, NobodyWaitsForEver, ()) {
     const Holder& who = people.at(number);
     const Terms terms{.wait = for_ever,
                       .meta = Boxed(HolderMeta{"", "", "", std::nullopt, within.at(number)})};
-    const int move = *die(8);
+    const int move = *die(9);
     if (move < 4) {
       Names names{one_of(locks)};
       if (*rc::gen::arbitrary<bool>()) names.push_back(one_of(locks));
@@ -198,6 +300,11 @@ RC_GTEST_PROP(GrantFairness, NobodyWaitsForEver, ()) {
       const std::uint32_t weight = *die(1u, capacity + 1);
       world.enter(who, name, weight, terms);
       RC_LOG() << who.name << " enters " << name << " with " << weight;
+    } else if (move == 7) {
+      const auto [name, capacity] = one_of(semaphores);
+      const std::uint32_t to = *die(1u, capacity + 1);
+      world.resize(name, to);
+      RC_LOG() << name << " has a capacity of " << to;
     } else {
       const std::string name = one_of(locks);
       world.release(who, name);

@@ -20,6 +20,10 @@ void check_waiter(const State& state, WaiterId id, const Waiter& waiter, Violati
     const bool has_place = table.slot_lines.contains({want.name, false, id}) !=
                            table.slot_lines.contains({want.name, true, id});
     if (!has_place) say("has no place for " + want.name.name);
+    const bool increases = semaphore::has_slot(state, want.name, request.holder);
+    if (place_in_line(table, want.name, id).newcomer == increases) {
+      say("stands in the wrong part of the line for " + want.name.name);
+    }
     if (!state.semaphores.semaphores.contains(want.name)) say("wants no semaphore there is");
   }
   if (request.locks.empty() && request.slots.empty()) say("waits for nothing");

@@ -24,14 +24,17 @@ const Waiter* first_before(const State& state,
   return nullptr;
 }
 
-// How many stand before it. Of a newcomer that is known; else no more are counted than one step
-// may touch.
+bool is_last(const LockPlace&) { return true; }
+bool is_last(const SlotPlace& place) { return place.newcomer; }
+
+// How many stand before it. Of somebody who would be the last that is known; else no more are
+// counted than one step may touch.
 template <class Place>
 std::uint64_t count_ahead(const PersistentSet<Place>& lines,
                           const Place& place,
                           std::optional<WaiterId> self,
                           std::uint32_t waiting) {
-  if (!self) return waiting;
+  if (!self && is_last(place)) return waiting;
   std::uint64_t count = 0;
   for (auto at = lines.lower_bound(first_place(place.name)); at != lines.end(); ++at) {
     if (at->name != place.name || *at >= place || count == limits::touched_a_step) break;
@@ -158,8 +161,7 @@ SlotPlace place_of(const State& state,
                    const Request& request,
                    std::optional<WaiterId> self) {
   if (self) return place_in_line(state.grants, want.name, *self);
-  const bool has_one = state.semaphores.slots.contains({want.name, request.holder});
-  return {want.name, !has_one, behind_all};
+  return {want.name, !semaphore::has_slot(state, want.name, request.holder), behind_all};
 }
 
 std::vector<WaiterId> waits_of(const Table& table, const Holder& holder) {

@@ -91,8 +91,9 @@ class Rounds {
   // A line in which somebody, from this place on, may be waiting for more than there can be.
   void look_at(const SlotPlace& from) { rest_.emplace_back(from); }
 
-  // Ends a wait without a grant.
+  // Ends a wait without a grant: by saying what is in its way, or with this answer.
   void leave(WaiterId waiter, Left left);
+  void send_away(WaiterId waiter, Left left, reeve::Reply reply);
 
   // Of a request that was granted.
   void after_grant(const Request& request);
@@ -118,7 +119,6 @@ class Rounds {
   void look_at_heads(const Request& request);
   void give_up_hopeless(const Holder& holder);
   void expire_wants(WaiterId waiter);
-  void send_away(WaiterId waiter, Left left, reeve::Reply reply);
 
   Turn& turn_;
   std::deque<std::variant<LockName, SemaphoreName, Holder, SlotPlace>> rest_;

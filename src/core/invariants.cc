@@ -71,12 +71,13 @@ void check_ends(const State& before, const State& after, Violations& violations)
   }
 }
 
-// Who lowers a capacity evicts nobody; but nobody is let in before there is room.
+// Who lowers a capacity evicts nobody; but nobody is let in before there is room. (What was due is
+// settled first, under the capacity that there was.)
 void check_capacities(const State& before, const State& after, Violations& violations) {
   for (const auto& [name, semaphore] : after.semaphores.semaphores) {
     if (semaphore.in_use <= semaphore.config.capacity) continue;
     const semaphore::Semaphore* was = before.semaphores.semaphores.find(name);
-    if (!was || semaphore.in_use > was->in_use) {
+    if (!was || semaphore.in_use > std::max<std::uint64_t>(was->in_use, was->config.capacity)) {
       violations.push_back("semaphore " + name.name + " let in more than it holds");
     }
   }

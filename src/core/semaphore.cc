@@ -29,7 +29,7 @@ void resize(Turn& turn, const SemaphoreName& name, std::uint32_t capacity) {
   Semaphore* semaphore = turn.change().semaphores.semaphores.edit(name);
   const std::uint32_t before = std::exchange(semaphore->config.capacity, capacity);
   turn.emit(name.project, WasResized{name, before, capacity});
-  grant::capacity_changed(turn, name);
+  grant::capacity_changed(turn, name, capacity < before);
 }
 
 reeve::Reply create_new(Turn& turn, const Create& command) {

@@ -244,6 +244,9 @@ std::uint32_t available(const Semaphore& semaphore);
 // For core/grant. Whether `holder` could have it if there were no line: he has it, or it fits.
 bool is_open_to(const State& state, const grant::SlotWant& want, const Holder& holder, Time now);
 
+// Whether he has a slot that he keeps for now.
+bool has_slot(const State& state, const SemaphoreName& name, const Holder& holder);
+
 // Whether he has as much already: that needs neither room nor a place in line.
 bool has_already(const State& state, const grant::SlotWant& want, const Holder& holder, Time now);
 

@@ -41,6 +41,7 @@ void place(Turn& turn, const SlotKey& key, std::optional<Time> due) {
 void begin_ending(Turn& turn, const SlotKey& key, const Process& process, custody::Cause cause) {
   turn.change().semaphores.slots.edit(key)->ending = cause;
   place(turn, key, std::nullopt);
+  grant::slot_changed(turn, key.name, key.holder);
   custody::end(turn, process, cause);
 }
 
@@ -122,6 +123,11 @@ std::uint32_t available(const Semaphore& semaphore) {
   return capacity > semaphore.in_use ? static_cast<std::uint32_t>(capacity - semaphore.in_use) : 0;
 }
 
+bool has_slot(const State& state, const SemaphoreName& name, const Holder& holder) {
+  const Slot* own = state.semaphores.slots.find({name, holder});
+  return own && !own->ending;
+}
+
 bool has_already(const State& state, const grant::SlotWant& want, const Holder& holder, Time now) {
   const Slot* own = state.semaphores.slots.find({want.name, holder});
   return own && !own->ending && !is_over(own->lease, state.leases_from, now) &&
@@ -156,6 +162,7 @@ grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request&
   table.slots.set(key, {want.weight, request.meta, lease, std::nullopt, std::nullopt});
   table.semaphores.edit(want.name)->in_use += want.weight;
   place(turn, key, over_at(lease, turn.leases_from()));
+  grant::slot_changed(turn, key.name, key.holder);
   session::bind(turn, request.holder.session, LeaseRef{SlotLease{key.name, key.holder}});
   if (request.meta && request.meta->process) {
     custody::keep(turn, *request.meta->process, SlotLease{key.name, key.holder});
@@ -209,6 +216,8 @@ bool move_to_session(Turn& turn, const SlotKey& key, Token token, SessionId sess
   turn.change().semaphores.slots.set(to, slot);
   place(turn, to, due);
   turn.change().semaphores.slots.erase(key);
+  grant::slot_changed(turn, key.name, key.holder);
+  grant::slot_changed(turn, to.name, to.holder);
   if (process) custody::let_go(turn, *process, lease);
   session::unbind(turn, key.holder.session, LeaseRef{lease});
   return true;
@@ -222,6 +231,7 @@ void vacate(Turn& turn, const SlotKey& key) {
   Table& table = turn.change().semaphores;
   table.slots.erase(key);
   table.semaphores.edit(key.name)->in_use -= planted(Bug::WeightMiscounted) ? 1 : slot.weight;
+  grant::slot_changed(turn, key.name, key.holder);
   const SlotLease lease{key.name, key.holder};
   if (const Process* process = process_of(slot.meta)) custody::let_go(turn, *process, lease);
   session::unbind(turn, key.holder.session, LeaseRef{lease});
@@ -268,7 +278,8 @@ void session_gone(Turn& turn, const SlotKey& key) {
   if (slot->ending) return;
   if (const Process* found = process_of(slot->meta)) {
     const Process process = *found;
-    return begin_ending(turn, key, process, custody::Cause::Cancelled);
+    begin_ending(turn, key, process, custody::Cause::Cancelled);
+    return grant::serve(turn, key.name);
   }
   lease_gone(turn, key);
 }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -139,6 +140,11 @@ std::vector<WaiterId> waits_along(const State& state, Walk walk, Time now) {
   return waits;
 }
 
+struct Place {
+  WaiterId waiter;
+  const grant::Request* request = nullptr;
+};
+
 // Supposes that the asker waits, and finds out who behind the request can still move: whoever waits
 // for nothing, and then, one after the other, all whose waits can end because of those who move.
 // Whoever is left could never move again.
@@ -147,13 +153,39 @@ class Deadlock {
   Deadlock(const State& state, const grant::Request& request, Time now)
       : state_(state), request_(request), within_(grant::within_of(request)), now_(now) {}
 
+  // The circle that the request would close; or, if it would only stand before one that there is,
+  // the request and the first in its way.
   std::optional<std::vector<Holder>> find() {
-    if (!explore()) return std::nullopt;
-    spread();
+    if (std::optional<std::vector<Holder>> closed = find_circle()) return closed;
     const Holder* first = nullptr;
     each_stuck(request_, [&](const Holder& holder) { first = first ? first : &holder; });
     if (!first) return std::nullopt;
-    return circle(*first);
+    return std::vector{request_.holder, *first};
+  }
+
+  // Only one in which the request itself would be.
+  std::optional<std::vector<Holder>> find_circle() {
+    add(nullptr, request_);
+    if (found_.empty()) return std::nullopt;
+    explore();
+    spread();
+    return circle();
+  }
+
+  // Finds out who can move although these wait. Then `may_be_stuck` tells of whom it is worth
+  // asking whether he is in a circle: nobody waits for most of those who cannot move.
+  void look_at(std::span<const Place> waits) {
+    for (const Place& wait : waits) reach(wait.request->holder);
+    explore();
+    spread();
+  }
+  bool may_be_stuck(const grant::Request& request) const {
+    const auto is_in_the_way = [&](const Holder& holder) {
+      const auto at = nodes_.find(&holder);
+      return at != nodes_.end() && (!at->second.waiting.empty() || !at->second.slots.empty());
+    };
+    return !moves(request.holder) && (is_in_the_way(request.holder) ||
+                                      std::ranges::any_of(grant::within_of(request), is_in_the_way));
   }
 
  private:
@@ -207,10 +239,8 @@ class Deadlock {
     return node == nodes_.end() || node->second.moves;
   }
 
-  // Everybody who is reached is explored once. False: the request itself waits for nobody.
-  bool explore() {
-    add(nullptr, request_);
-    if (found_.empty()) return false;
+  // Everybody who is reached is explored once.
+  void explore() {
     for (std::size_t i = 0; i < found_.size(); ++i) {
       const Holder* holder = found_[i];
       if (is_asker(*holder)) continue;  // he is stuck, by what we suppose
@@ -218,7 +248,6 @@ class Deadlock {
         add(holder, request);
       });
     }
-    return true;
   }
 
   void add(const Holder* waiting, const grant::Request& request) {
@@ -309,22 +338,24 @@ class Deadlock {
     }
   }
 
-  // The shortest way from the first of the stuck back to the asker.
-  std::vector<Holder> circle(const Holder& first) const {
-    std::map<const Holder*, const Holder*, ByValue> from{{&first, nullptr}};
-    std::vector<const Holder*> seen{&first};
-    const Holder* last = &first;
-    for (std::size_t i = 0; i < seen.size() && !is_asker(*last); ++i) {
+  // The shortest way from the stuck in the way of the asker back to him, if there is one.
+  std::optional<std::vector<Holder>> circle() const {
+    std::map<const Holder*, const Holder*, ByValue> from;
+    std::vector<const Holder*> seen;
+    const Holder* last = nullptr;
+    const auto see = [&](const Holder& next, const Holder* before) {
+      if (!from.try_emplace(&next, before).second) return;
+      seen.push_back(&next);
+      if (!last && is_asker(next)) last = &next;
+    };
+    each_stuck(request_, [&](const Holder& first) { see(first, nullptr); });
+    for (std::size_t i = 0; i < seen.size() && !last; ++i) {
       const Holder* at = seen[i];
-      if (is_asker(*at)) last = at;
       each_wait(state_, *at, now_, [&](WaiterId, const grant::Request& request) {
-        each_stuck(request, [&](const Holder& next) {
-          if (!from.try_emplace(&next, at).second) return;
-          seen.push_back(&next);
-          if (is_asker(next) && !is_asker(*last)) last = &next;
-        });
+        each_stuck(request, [&](const Holder& next) { see(next, at); });
       });
     }
+    if (!last) return std::nullopt;
     std::vector<Holder> holders;
     for (const Holder* at = last; at; at = from.at(at)) {
       if (*at != request_.holder) holders.push_back(*at);
@@ -349,6 +380,26 @@ std::optional<std::vector<Holder>> would_deadlock(const State& state,
                                                   const grant::Request& request,
                                                   Time now) {
   return Deadlock(state, request, now).find();
+}
+
+std::optional<Stuck> stuck_at(const State& state, const SemaphoreName& name, Time now) {
+  std::vector<Place> line;
+  const auto& lines = state.grants.slot_lines;
+  for (auto at = lines.lower_bound(grant::first_place(name)); at != lines.end(); ++at) {
+    if (at->name != name) break;
+    const grant::Waiter& waiter = *state.grants.waiters.find(at->waiter);
+    if (!grant::is_over(waiter, now)) line.push_back({at->waiter, &waiter.request});
+  }
+  const grant::Request nobody;
+  Deadlock all(state, nobody, now);
+  all.look_at(line);
+  std::ranges::sort(line, std::greater<>(), &Place::waiter);
+  for (const Place& place : line) {
+    if (!all.may_be_stuck(*place.request)) continue;
+    auto cycle = Deadlock(state, *place.request, now).find_circle();
+    if (cycle) return Stuck{place.waiter, *std::move(cycle)};
+  }
+  return std::nullopt;
 }
 
 bool waits_for(const State& state, const Holder& waiting, const grant::Request& other, Time now) {

@@ -43,6 +43,14 @@ std::optional<std::vector<Holder>> would_deadlock(const State& state,
                                                   const grant::Request& request,
                                                   Time now);
 
+// Somebody in the line of a semaphore who waits in a circle in which nobody can move, the last who
+// came first. None is, when it was asked for: a capacity that is lowered can make it so.
+struct Stuck {
+  WaiterId waiter;
+  std::vector<Holder> cycle;  // as above
+};
+std::optional<Stuck> stuck_at(const State& state, const SemaphoreName& name, Time now);
+
 // Whether `waiting` waits, directly or through others, for the holder of `other` or for one that
 // runs within.
 bool waits_for(const State& state, const Holder& waiting, const grant::Request& other, Time now);
