@@ -187,15 +187,17 @@ void capacity_changed(Turn& turn, const SemaphoreName& name, bool lowered) {
   if (lowered && !go_on(turn, {name})) turn.later(CirclesAt{name});
 }
 
-// One after the other: whoever leaves may have been the only one in the way.
+// One after the other: whoever leaves may have been the only one in the way. Each time the whole
+// line is looked at.
 bool go_on(Turn& turn, const CirclesAt& rest) {
   while (turn.may_touch()) {
+    const semaphore::Semaphore* semaphore = turn.state().semaphores.semaphores.find(rest.name);
+    if (!semaphore) return true;
+    for (std::uint32_t i = 0; i < semaphore->waiting; ++i) turn.touch();
     auto stuck = wait_graph::stuck_at(turn.state(), rest.name, turn.now());
     if (!stuck) return true;
-    turn.touch();
     Rounds rounds(turn);
-    rounds.send_away(
-        stuck->waiter, Left::Unfit, {Reply{WouldDeadlock{std::move(stuck->cycle)}}});
+    rounds.send_away(stuck->waiter, Left::Unfit, {Reply{WouldDeadlock{std::move(stuck->cycle)}}});
     rounds.run();
   }
   return false;

@@ -244,8 +244,8 @@ void capacity_changed(Turn& turn, const SemaphoreName& name, bool lowered);
 bool go_on(Turn& turn, const CirclesAt& rest);
 
 // The holder has got a slot, or has it no longer: his waits for this semaphore are increases from
-// now on, or no longer, and stand where such a one stands. Whom that lets go ahead is looked at with
-// the next tick; the line is still to be served.
+// now on, or no longer, and stand where such a one stands. Whom that lets go ahead is looked at
+// with the next tick; the line is still to be served.
 void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder);
 
 // Takes a waiter out of its lines; a client among them is answered.

@@ -153,7 +153,67 @@ TEST(GrantFairness, WhoGetsASlotMeanwhileWaitsForMoreOfIt) {
   EXPECT_EQ(world.answer_to(bo_waits), nullptr);
 }
 
+TEST(GrantFairness, WhoFallsBackInOneLineLetsThoseGoAheadElsewhereForWhomHeNowWaits) {
+  Grants world;
+  world.create("s", 2);
+  world.enter(cy, "s", 1);
+  world.enter(ana, "s", 1);
+  world.acquire(di, "z");
+  world.acquire(ana, Names{"y", "z"}, waiting);
+  const Reply bo_waits = world.acquire(bo, "y", waiting);
+  world.enter(bo, "s", 2, waiting);
+  world.enter(ana, "s", 2, waiting);
+  ASSERT_EQ(world.answer_to(bo_waits), nullptr);
+
+  world.exit(ana, "s");
+  world.tick();
+
+  EXPECT_TRUE(world.got<Granted>(bo_waits)) << "ana stands behind bo at s now";
+}
+
 // ── a capacity that is lowered ──
+
+TEST(GrantFairness, ACircleThroughAParentIsEndedToo) {
+  Grants world;
+  world.create("s", 2);
+  world.enter(ana, "s", 1);
+  world.enter(cy, "s", 1);
+  const Reply bo_enters = world.enter(bo, "s", 1, {.wait = for_ever, .meta = inside(ana)});
+  ASSERT_EQ(world.answer_to(bo_enters), nullptr);
+
+  world.resize("s", 1);
+
+  EXPECT_TRUE(world.got<WouldDeadlock>(bo_enters)) << "ana is not done before bo is";
+}
+
+TEST(GrantFairness, CirclesThatAStepHasNoRoomForAreEndedWithTheNextTicks) {
+  constexpr std::uint32_t pairs = 30;  // a look at the line costs as many touches
+  constexpr std::uint32_t heavy = pairs + 1;
+  Grants world;
+  world.create("s", heavy + pairs);
+  world.enter(cy, "s", heavy);
+  const auto has = [](std::uint32_t i) {
+    return Holder{default_project, "has " + std::to_string(i)};
+  };
+  for (std::uint32_t i = 0; i < pairs; ++i) world.enter(has(i), "s", 1);
+  std::vector<Reply> places;
+  for (std::uint32_t i = 0; i < pairs; ++i) {
+    const Holder wants{default_project, "wants " + std::to_string(i)};
+    world.acquire(wants, std::to_string(i));
+    places.push_back(world.enter(wants, "s", heavy, waiting));
+    world.acquire(has(i), std::to_string(i), waiting);
+  }
+  world.resize("s", heavy);
+  const auto told = [&] {
+    return std::ranges::count_if(
+        places, [&](const Reply& place) { return world.got<WouldDeadlock>(place); });
+  };
+  const auto at_once = told();
+  EXPECT_GT(at_once, 0);
+  EXPECT_LT(at_once, pairs);
+  while (!world.state.chores.waiting.empty()) world.tick();
+  EXPECT_EQ(told(), pairs);
+}
 
 TEST(GrantFairness, ALoweredCapacityThatClosesACircleEndsTheWaitAtItsSemaphore) {
   Grants world;

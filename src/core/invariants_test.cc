@@ -118,9 +118,8 @@ TEST(Invariants, ASemaphoreMayBeOverItsCapacityButLetsNobodyIn) {
   state.semaphores.semaphores.edit(agents)->in_use = 2;
   EXPECT_EQ(holds(3).size(), 1u);
   const auto lowered_to_one_with = [&](std::uint32_t in_use) {
-    return said_of(state, [&](State& it) {
-      it.semaphores.semaphores.set(agents, {{1, {}}, in_use, 0});
-    });
+    return said_of(state,
+                   [&](State& it) { it.semaphores.semaphores.set(agents, {{1, {}}, in_use, 0}); });
   };
   state.semaphores.semaphores.edit(agents)->in_use = 1;
   EXPECT_EQ(lowered_to_one_with(2).size(), 0u) << "there was room when it was let in";

@@ -184,8 +184,9 @@ class Deadlock {
       const auto at = nodes_.find(&holder);
       return at != nodes_.end() && (!at->second.waiting.empty() || !at->second.slots.empty());
     };
-    return !moves(request.holder) && (is_in_the_way(request.holder) ||
-                                      std::ranges::any_of(grant::within_of(request), is_in_the_way));
+    return !moves(request.holder) &&
+           (is_in_the_way(request.holder) ||
+            std::ranges::any_of(grant::within_of(request), is_in_the_way));
   }
 
  private:
