@@ -256,11 +256,25 @@ struct TellWaiters {
   BoardTaskId task;
   auto operator<=>(const TellWaiters&) const = default;
 };
+// What a runner has, of which more of its own waits can have something than one step could look at:
+// those behind this one are still to be asked.
+struct ServeRunner {
+  RunnerName runner;
+  WaiterId after;
+  auto operator<=>(const ServeRunner&) const = default;
+};
 
 struct DueKey {
   ProjectNo project;
   Time due;
-  std::variant<TaskLease, SectionLease, WaitEnd, RunnerSilence, Forget, ServeLine, TellWaiters>
+  std::variant<TaskLease,
+               SectionLease,
+               WaitEnd,
+               RunnerSilence,
+               Forget,
+               ServeLine,
+               TellWaiters,
+               ServeRunner>
       what;
 
   auto operator<=>(const DueKey&) const = default;
@@ -657,7 +671,7 @@ struct IsWaiting {
 };
 
 // Every wait that was told of ends with this. Without `left` it led to a task; Unfit: there is
-// nothing left to wait for.
+// nothing left to wait for, or its runner holds as much as it may.
 struct StoppedWaiting {
   RunnerName runner;
   Line line;

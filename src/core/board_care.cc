@@ -18,6 +18,14 @@ void force_task(Turn& turn, BoardTaskId id, const ForceRelease& command) {
             WasForced{id, from, std::string(cut(command.by)), std::string(cut(command.reason))});
 }
 
+// All who may want a task that was freed.
+void serve_all(Turn& turn, BoardTaskId id) {
+  const BoardTask task = *find(turn, id);
+  serve(turn, line_of(id, task), turn.now());
+  serve_in_order(turn, task.project, task.section, turn.now());
+  serve_any(turn, task.project, task.section, turn.now());
+}
+
 reeve::Reply force_section(Turn& turn, const SectionName& name, const ForceRelease& command) {
   settle(turn, name.project);
   const Section* section = find(turn, name);
@@ -49,11 +57,7 @@ reeve::Reply on(Turn& turn, const ForceRelease& command) {
             [&](const BoardTaskId& id) -> reeve::Reply {
               if (!find(turn, id)->lock) return {Ok{}};
               force_task(turn, id, command);
-              serve(turn, line_of(id, *find(turn, id)), turn.now());
-              const ProjectNo project = find(turn, id)->project;
-              const std::optional<SectionName> section = find(turn, id)->section;
-              serve_in_order(turn, project, section, turn.now());
-              serve_any(turn, project, section, turn.now());
+              serve_all(turn, id);
               return {Ok{}};
             });
       },
@@ -93,6 +97,16 @@ reeve::Reply on(Turn& turn, const Cleanup& command) {
           unlock(turn, name);
           lose(turn, runner);
           turn.emit(name.project, SectionReleased{name, runner});
+        });
+  }
+  // One that was over only just now may have a line that nobody has looked at yet.
+  for (const auto& lock : cleaned.locks) {
+    match(
+        lock,
+        [&](const BoardTaskId& id) { serve_all(turn, id); },
+        [&](const SectionName& name) {
+          serve(turn, name, turn.now());
+          serve_any(turn, name.project, name, turn.now());
         });
   }
   return {cleaned};

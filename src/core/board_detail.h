@@ -8,7 +8,8 @@ namespace reeve::board {
 
 inline constexpr std::size_t most_notes = 100;         // a task
 inline constexpr std::uint64_t most_runners = 10'000;  // a project
-inline constexpr std::size_t most_held = 256;          // by a runner: one heartbeat is one step
+// By a runner, tasks and sections together: one heartbeat is one step.
+inline constexpr std::size_t most_held = 256;
 
 // ── Looking, and small steps (board_kit.cc) ──
 
@@ -68,7 +69,13 @@ struct CanStart {
 
   bool operator==(const CanStart&) const = default;
 };
-using Verdict = std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing>;
+// It could, and would hold more than a runner may.
+struct HandsFull {
+  BoardTaskId task;
+
+  bool operator==(const HandsFull&) const = default;
+};
+using Verdict = std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing, HandsFull>;
 
 // As of `when`: what time does is done in its order, be it noticed late, and whoever is served
 // because a lease is over must not get what was over only after his wait.
@@ -79,6 +86,9 @@ std::optional<SectionLocked> held_by_another(const Turn& turn,
                                              const SectionName& section,
                                              const RunnerName& runner,
                                              Time when);
+
+// Whether the section is the runner's, and not over.
+bool has_section(const Turn& turn, const SectionName& section, const RunnerName& runner, Time when);
 
 Started take(Turn& turn, BoardTaskId task, const RunnerName& runner, Time when);
 void see(Turn& turn, const RunnerName& runner);
@@ -103,6 +113,13 @@ void set_status(Turn& turn, BoardTaskId task, Status status);
 void release_if_done(Turn& turn, const std::optional<SectionName>& section);
 void forget(Turn& turn, BoardTaskId task);
 
+// ── Looking for a task (board_look.cc) ──
+
+// What somebody who wants this can have; to whoever starts it, not more than a runner may hold.
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
+reeve::Reply act(
+    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when);
+
 // ── Lines (board_lines.cc) ──
 
 Line line_of(BoardTaskId id, const BoardTask& task);
@@ -113,16 +130,15 @@ Line line_of_any(ProjectNo project);
 std::vector<Line> lines_of_any(const Turn& turn,
                                ProjectNo project,
                                const std::optional<SectionName>& where);
-Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
-reeve::Reply act(
-    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when);
 reeve::Reply wait_in_line(Turn& turn,
                           const RunnerName& runner,
                           const Wanted& wanted,
                           const Verdict& verdict,
                           const Wait& wait);
 
-// Gives what there was at `when` to those who waited then, in their order.
+// Gives what there was at `when` to those who waited then, in their order. What the step has no
+// room for is expected as of the same moment, here and below: it comes before all that is due
+// later.
 void serve(Turn& turn, const Line& line, Time when);
 void serve_in_order(Turn& turn,
                     ProjectNo project,
@@ -130,11 +146,16 @@ void serve_in_order(Turn& turn,
                     Time when);
 // Something may have become free, at `where` if that is a section: those who wait for any task.
 void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when);
+// What the runner has lets its other waits begin too, wherever they stand: those behind `after`.
+void serve_runner(Turn& turn, const RunnerName& runner, WaiterId after, Time when);
+// The same for whoever was just given a section, or a task without one.
+void serve_after(Turn& turn, const RunnerName& runner, const reeve::Reply& given, Time when);
 void tell_waiters(Turn& turn, BoardTaskId task);
 void wait_is_over(Turn& turn, WaiterId waiter);
 
 // A wait is over at its limit, also if what it waits for is in the same millisecond: whoever frees
-// something by time ends the waits at the head of its line first.
-void end_waits(Turn& turn, const Line& line, Time when);
+// something by time ends the waits at the head of its line first. False: there are more of them
+// than one step may end, and what is freed has to wait for the next.
+bool end_waits(Turn& turn, const Line& line, Time when);
 
 }  // namespace reeve::board

@@ -1,6 +1,8 @@
 #include "base/match.h"
 #include "core/board_detail.h"
 
+#include <algorithm>
+
 namespace reeve::board {
 namespace {
 
@@ -11,19 +13,28 @@ void arm(Turn& turn, ProjectNo project) {
   turn.arm(Due{project}, is_ours ? std::optional((*first).due) : std::nullopt);
 }
 
+bool end_waits_for_any(Turn& turn,
+                       ProjectNo project,
+                       const std::optional<SectionName>& where,
+                       Time when) {
+  return std::ranges::all_of(lines_of_any(turn, project, where),
+                             [&](const Line& line) { return end_waits(turn, line, when); });
+}
+
 // A lease that is over is announced once. With somebody in line it is claimed at once, else it
 // stays visible until somebody asks. One whose limit was moved meanwhile is looked at again when
 // that is over, also if it is by now: what happened in between comes first.
 void look_at(Turn& turn, const TaskLease& what, Time when) {
   const Tenure& lock = *find(turn, what.task)->lock;
+  bool told_all = true;
   if (*over_at(lock.lease, turn.leases_from()) <= when) {
-    const ProjectNo of = find(turn, what.task)->project;
-    end_waits(turn, line_of(what.task, *find(turn, what.task)), when);
-    const std::optional<SectionName> section = find(turn, what.task)->section;
-    for (const Line& line : lines_of_any(turn, of, section)) end_waits(turn, line, when);
+    const BoardTask before = *find(turn, what.task);
+    told_all = end_waits(turn, line_of(what.task, before), when) &&
+               end_waits_for_any(turn, before.project, before.section, when);
   }
   const BoardTask& task = *find(turn, what.task);
   if (!task.lock || task.lock->due != when) return;  // it is another's by now
+  if (!told_all) return expect(turn, {task.project, when, what});
   const Time over = *over_at(task.lock->lease, turn.leases_from());
   if (over > when) {
     const ProjectNo project = task.project;
@@ -43,12 +54,13 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
 
 void look_at(Turn& turn, const SectionLease& what, Time when) {
   const SectionName& name = what.section;
+  bool told_all = true;
   if (when > *section_limit(turn.state().board, name, turn.leases_from())) {
-    end_waits(turn, name, when);
-    for (const Line& line : lines_of_any(turn, name.project, name)) end_waits(turn, line, when);
+    told_all = end_waits(turn, name, when) && end_waits_for_any(turn, name.project, name, when);
   }
   const std::optional<Tenure>& lock = find(turn, name)->lock;
   if (!lock || lock->due != when) return;
+  if (!told_all) return expect(turn, {name.project, when, what});
   const Time limit = *section_limit(turn.state().board, name, turn.leases_from());
   if (when <= limit) {
     const Time over = saturating_add(limit, Duration{1});
@@ -98,10 +110,12 @@ void settle_one(Turn& turn, ProjectNo project) {
         [&](const Forget& what) { forget(turn, what.task); },
         [&](const ServeLine& what) {
           serve(turn, what.line, key.due);
+          serve_in_order(turn, key.project, std::nullopt, key.due);
           // Who was away has lost its place, and nobody else stands there.
           serve_any(turn, key.project, std::nullopt, key.due);
         },
-        [&](const TellWaiters& what) { tell_waiters(turn, what.task); });
+        [&](const TellWaiters& what) { tell_waiters(turn, what.task); },
+        [&](const ServeRunner& what) { serve_runner(turn, what.runner, what.after, key.due); });
   }
   arm(turn, project);
 }

@@ -22,6 +22,12 @@ class Checker {
   bool is_expected(ProjectNo project, Time due, decltype(DueKey::what) what) const {
     return table_.due.contains({project, due, std::move(what)});
   }
+  bool has_section(const RunnerName& runner, const SectionName& name) const {
+    const Section* section = table_.sections.find(name);
+    return section && section->lock && section->lock->runner == runner &&
+           state_.now <= *section_limit(table_, name, state_.leases_from);
+  }
+  bool could_start(const Waiter& waiter) const;
   // For the runners of every project.
   bool has_shared_work() const {
     const auto first = table_.open_sections.lower_bound({shared_project, 0, {}});
@@ -145,6 +151,34 @@ void Checker::runners() {
   }
 }
 
+// Whether what its own runner has is all that it waits for. (One that is over, or away, is not
+// served: it is told by its own deadline, or when it comes back.)
+bool Checker::could_start(const Waiter& waiter) const {
+  const RunnerName& runner = waiter.runner;
+  if (waiter.until <= state_.now || !session::is_here(state_, waiter.session)) return false;
+  if (const ThisTask* wanted = std::get_if<ThisTask>(&waiter.wanted)) {
+    const BoardTask* task = table_.tasks.find(wanted->task);
+    if (!task || !is_open(task->status)) return false;
+    const bool is_locked = task->lock && !task->lock->expired;
+    const bool is_its_own = is_locked && task->lock->runner == runner;
+    if (!task->section)
+      return is_its_own && !is_over(task->lock->lease, state_.leases_from, state_.now);
+    return (!is_locked || is_its_own) && has_section(runner, *task->section);
+  }
+  if (const auto& section = std::get<NextTask>(waiter.wanted).section) {
+    return has_section(runner, *section);
+  }
+  for (auto at = table_.held.lower_bound({runner, SectionName{}});
+       at != table_.held.end() && (*at).runner == runner;
+       ++at) {
+    const SectionName* section = std::get_if<SectionName>(&(*at).what);
+    if (!section || !has_section(runner, *section)) continue;
+    const auto ready = table_.ready.lower_bound({*section, 0, {}});
+    if (ready != table_.ready.end() && (*ready).place == *section) return true;
+  }
+  return false;
+}
+
 void Checker::waiters() {
   std::size_t for_task = 0;
   std::size_t in_order = 0;
@@ -190,6 +224,11 @@ void Checker::waiters() {
       served |= std::holds_alternative<TellWaiters>(key.what);
     }
     must(held || served, who, "waits for what nobody has");
+    for (const DueKey& key : table_.due) {
+      const ServeRunner* serve = std::get_if<ServeRunner>(&key.what);
+      served |= serve && serve->runner == waiter.runner && serve->after < id;
+    }
+    must(served || !could_start(waiter), who, "waits for what its own runner has");
   }
   must(table_.lines.size() == table_.waiters.size(), "lines", "somebody who does not wait");
   must(table_.runner_waiters.size() == table_.waiters.size(), "lines", "a waiter too many");

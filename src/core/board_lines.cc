@@ -56,7 +56,8 @@ std::optional<Left> left_with(const Verdict& verdict) {
       [](const TaskLocked&) -> Answer { return Left::TimedOut; },
       [](const SectionLocked&) -> Answer { return Left::TimedOut; },
       [](const TaskFinished&) -> Answer { return Left::Unfit; },
-      [](const Nothing& nothing) -> Answer { return nothing.open ? Left::TimedOut : Left::Unfit; });
+      [](const Nothing& nothing) -> Answer { return nothing.open ? Left::TimedOut : Left::Unfit; },
+      [](const HandsFull&) -> Answer { return Left::Unfit; });
 }
 
 // Any task of any section, whichever is free first.
@@ -108,7 +109,16 @@ std::optional<Line> line_for(const Turn& turn,
       [&](const Nothing& nothing) -> std::optional<Line> {
         if (!nothing.open || !wants_any(wanted)) return std::nullopt;
         return line_of_any(runner.project);
-      });
+      },
+      [](const HandsFull&) -> std::optional<Line> { return std::nullopt; });
+}
+
+void finish_wait(Turn& turn, WaiterId id, const Verdict& verdict, Time when) {
+  const Waiter waiter = *find_waiter(turn, id);
+  remove(turn, id, left_with(verdict));
+  const reeve::Reply reply = act(turn, waiter.runner, waiter.wanted, verdict, when);
+  turn.answer(id, reply);
+  serve_after(turn, waiter.runner, reply, when);
 }
 
 // Whether the waiter has its answer. One whose way is barred elsewhere now stands there.
@@ -123,24 +133,25 @@ bool try_to_serve(Turn& turn, WaiterId id, Time when) {
     table.waiters.edit(id)->line = *line;
     return true;
   }
-  remove(turn, id, left_with(verdict));
-  turn.answer(id, act(turn, waiter.runner, waiter.wanted, verdict, when));
+  finish_wait(turn, id, verdict, when);
   return true;
 }
 
-// Who has just got in may have asked for more than one task of the section.
-void serve_runner(Turn& turn, const RunnerName& runner, const Line& line, Time when) {
-  WaiterId after;
-  while (turn.may_touch()) {
-    const PersistentSet<RunnerWaiter>& waiters = turn.state().board.runner_waiters;
-    const auto next = waiters.upper_bound({runner, after});
-    if (next == waiters.end() || (*next).runner != runner) return;
-    after = (*next).waiter;
-    turn.touch();
-    const Waiter& waiter = *find_waiter(turn, after);
-    if (waiter.line != line || waiter.until <= when) continue;
-    if (session::is_here(turn, waiter.session)) try_to_serve(turn, after, when);
+// Nobody who stands before it could have what it would be given: its runner has that already.
+bool waits_for_its_own(const Turn& turn, const Waiter& waiter, Time when) {
+  if (const BoardTaskId* id = std::get_if<BoardTaskId>(&waiter.line)) {
+    const BoardTask* task = find(turn, *id);
+    return task && task->lock && task->lock->runner == waiter.runner &&
+           is_good(turn, *task->lock, when);
   }
+  const std::optional<SectionName> line = section_of(waiter.line);
+  if (line && has_section(turn, *line, waiter.runner, when)) return true;
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, when);
+  const CanStart* can = std::get_if<CanStart>(&verdict);
+  const HandsFull* full = std::get_if<HandsFull>(&verdict);
+  if (!can && !full) return false;
+  const std::optional<SectionName>& section = find(turn, can ? can->task : full->task)->section;
+  return section && has_section(turn, *section, waiter.runner, when);
 }
 
 // A wait ends with what could be had up to then, and not at that moment. Nothing is given to
@@ -149,64 +160,9 @@ void end_wait(Turn& turn, WaiterId id) {
   const Waiter waiter = *find_waiter(turn, id);
   const Time last = waiter.until - Duration{1};
   const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, last);
-  const bool is_here = session::is_here(turn, waiter.session);
-  remove(turn, id, is_here ? left_with(verdict) : Left::TimedOut);
-  turn.answer(id,
-              is_here ? act(turn, waiter.runner, waiter.wanted, verdict, last)
-                      : reeve::Reply{WaitEnded{Left::TimedOut}});
-}
-
-// The first ready task of a place: with a section, only if no other has it.
-std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& place) {
-  const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
-  const auto first = ready.lower_bound({place, 0, {}});
-  if (first == ready.end() || (*first).place != place) return std::nullopt;
-  return (*first).task;
-}
-
-Verdict next_of_section(const Turn& turn,
-                        const RunnerName& runner,
-                        const SectionName& name,
-                        Time when) {
-  const Section* section = find(turn, name);
-  if (!section || section->open == 0) return Nothing{};
-  if (const auto locked = held_by_another(turn, name, runner, when)) return *locked;
-  if (const auto task = first_ready(turn, name)) return CanStart{*task};
-  return Nothing{true};
-}
-
-std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& runner) {
-  const PersistentSet<HeldKey>& held = turn.state().board.held;
-  for (auto at = held.lower_bound({runner, SectionName{}});
-       at != held.end() && (*at).runner == runner;
-       ++at) {
-    const SectionName* section = std::get_if<SectionName>(&(*at).what);
-    if (!section) continue;
-    if (const auto task = first_ready(turn, *section)) return task;
-  }
-  return std::nullopt;
-}
-
-// The sections of its own project come first, then those that are shared.
-Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
-  const Table& table = turn.state().board;
-  if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
-  bool open = false;
-  for (const ProjectNo project : {runner.project, shared_project}) {
-    for (auto at = table.open_sections.lower_bound({project, 0, {}});
-         at != table.open_sections.end() && (*at).project == project;
-         ++at) {
-      const Verdict verdict = next_of_section(turn, runner, {project, (*at).name}, when);
-      if (std::holds_alternative<CanStart>(verdict)) return verdict;
-      const Nothing* nothing = std::get_if<Nothing>(&verdict);
-      if (nothing && !nothing->open) continue;
-      if (in_order) return verdict;
-      open = true;
-    }
-  }
-  if (const auto task = first_ready(turn, {runner.project, ""})) return CanStart{*task};
-  const Project* project = table.projects.find(runner.project);
-  return Nothing{open || (project && project->open > 0)};
+  if (session::is_here(turn, waiter.session)) return finish_wait(turn, id, verdict, last);
+  remove(turn, id, Left::TimedOut);
+  turn.answer(id, {WaitEnded{Left::TimedOut}});
 }
 
 std::optional<WaiterId> first_in_order(const Turn& turn, ProjectNo project) {
@@ -217,10 +173,12 @@ std::optional<WaiterId> first_in_order(const Turn& turn, ProjectNo project) {
 }
 
 void serve_in_order_of(Turn& turn, ProjectNo project, Time when) {
-  while (turn.may_touch()) {
-    const std::optional<WaiterId> first = first_in_order(turn, project);
-    if (!first) return;
+  while (const std::optional<WaiterId> first = first_in_order(turn, project)) {
     const WaiterId head = *first;
+    if (!turn.may_touch()) {
+      // Whoever serves that line serves these too.
+      return expect(turn, {project, when, ServeLine{line_of_any(project)}});
+    }
     turn.touch();
     if (find_waiter(turn, head)->until <= when) {
       end_wait(turn, head);
@@ -253,31 +211,6 @@ std::vector<Line> lines_of_any(const Turn& turn,
   return lines;
 }
 
-Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
-  return match(
-      wanted,
-      [&](const ThisTask& it) { return may_start(turn, it.task, runner, when); },
-      [&](const NextTask& it) {
-        return it.section ? next_of_section(turn, runner, *it.section, when)
-                          : next_of_all(turn, runner, it.in_order, when);
-      });
-}
-
-reeve::Reply act(
-    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when) {
-  return match(
-      verdict,
-      [&](const CanStart& can) -> reeve::Reply {
-        const NextTask* next = std::get_if<NextTask>(&wanted);
-        if (next && !next->start) return {Found{can.task}};
-        return {take(turn, can.task, runner, when)};
-      },
-      [](const TaskLocked& locked) -> reeve::Reply { return {locked}; },
-      [](const SectionLocked& locked) -> reeve::Reply { return {locked}; },
-      [](const TaskFinished& finished) -> reeve::Reply { return {finished}; },
-      [](const Nothing& nothing) -> reeve::Reply { return {nothing}; });
-}
-
 reeve::Reply wait_in_line(Turn& turn,
                           const RunnerName& runner,
                           const Wanted& wanted,
@@ -285,6 +218,7 @@ reeve::Reply wait_in_line(Turn& turn,
                           const Wait& wait) {
   const std::optional<Line> line = line_for(turn, runner, wanted, verdict);
   if (!line) return act(turn, runner, wanted, verdict, turn.now());
+  if (count_held(turn, runner) >= most_held) return refused(Why::OverLimit, "held");
   if (turn.state().board.waiters.size() >= limits::waiters_a_line) {
     return refused(Why::OverLimit, "waiters");
   }
@@ -317,7 +251,7 @@ void serve(Turn& turn, const Line& line, Time when) {
   while (const std::optional<WaiterId> head = head_of(turn, line)) {
     const Waiter waiter = *find_waiter(turn, *head);
     if (!turn.may_touch()) {
-      return expect(turn, {project_of(turn, line), turn.now(), ServeLine{line}});
+      return expect(turn, {project_of(turn, line), when, ServeLine{line}});
     }
     turn.touch();
     // Nobody has told it yet.
@@ -331,8 +265,32 @@ void serve(Turn& turn, const Line& line, Time when) {
       return expect(turn, {project_of(turn, line), later, ServeLine{line}});
     }
     if (!try_to_serve(turn, *head, when)) return;
-    serve_runner(turn, waiter.runner, line, when);
   }
+}
+
+void serve_runner(Turn& turn, const RunnerName& runner, WaiterId after, Time when) {
+  while (true) {
+    const PersistentSet<RunnerWaiter>& waiters = turn.state().board.runner_waiters;
+    const auto next = waiters.upper_bound({runner, after});
+    if (next == waiters.end() || (*next).runner != runner) return;
+    if (!turn.may_touch()) {
+      return expect(turn, {runner.project, when, ServeRunner{runner, after}});
+    }
+    after = (*next).waiter;
+    turn.touch();
+    const Waiter& waiter = *find_waiter(turn, after);
+    // One that is over is told by its own deadline, one that is away when it comes back.
+    if (waiter.until <= when || !session::is_here(turn, waiter.session)) continue;
+    if (waits_for_its_own(turn, waiter, when)) try_to_serve(turn, after, when);
+  }
+}
+
+void serve_after(Turn& turn, const RunnerName& runner, const reeve::Reply& given, Time when) {
+  const Reply* reply = std::get_if<Reply>(&given.value);
+  const Started* started = reply ? std::get_if<Started>(reply) : nullptr;
+  if (!started) return;
+  const bool is_new = started->section_token ? started->took_section : started->took_task;
+  if (is_new) serve_runner(turn, runner, {}, when);
 }
 
 // There is something new to start: those who take the sections in order may want it.
@@ -350,10 +308,8 @@ void serve_in_order(Turn& turn,
 // who can, wherever it stands.
 void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when) {
   const Section* section = where ? find(turn, *where) : nullptr;
-  if (section && section->lock) {
-    const RunnerName runner = section->lock->runner;
-    serve_runner(turn, runner, line_of_any(runner.project), when);
-  }
+  // A copy of the name: where it stands may change.
+  if (section && section->lock) serve_runner(turn, RunnerName(section->lock->runner), {}, when);
   for (const Line& line : lines_of_any(turn, project, where)) serve(turn, line, when);
 }
 
@@ -385,12 +341,14 @@ void wait_is_over(Turn& turn, WaiterId id) {
   serve_any(turn, waiter.runner.project, section, waiter.until);
 }
 
-void end_waits(Turn& turn, const Line& line, Time when) {
+bool end_waits(Turn& turn, const Line& line, Time when) {
   while (const std::optional<WaiterId> head = head_of(turn, line)) {
-    if (!turn.may_touch() || find_waiter(turn, *head)->until > when) return;
+    if (find_waiter(turn, *head)->until > when) return true;
+    if (!turn.may_touch()) return false;
     turn.touch();
     end_wait(turn, *head);
   }
+  return true;
 }
 
 void leave(Turn& turn, WaiterId id, Left left) {
@@ -412,6 +370,9 @@ void came_back(Turn& turn, WaiterId id) {
   const ProjectNo project = waiter->runner.project;
   serve(turn, line, turn.now());
   serve_in_order(turn, project, section_of(line), turn.now());
+  // What its runner got meanwhile is there for it, wherever it stands.
+  const Waiter* still = find_waiter(turn, id);
+  if (still && waits_for_its_own(turn, *still, turn.now())) try_to_serve(turn, id, turn.now());
 }
 
 // Only what was new: the task may have been the runner's before, and so the section. A section in

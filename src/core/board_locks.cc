@@ -19,12 +19,6 @@ Tenure tenure_for(Turn& turn, const RunnerName& runner, Duration timeout) {
   return tenure;
 }
 
-bool has_section(const Turn& turn, const SectionName& name, const RunnerName& runner, Time when) {
-  const Section* section = find(turn, name);
-  return section && section->lock && section->lock->runner == runner &&
-         when <= *section_limit(turn.state().board, name, turn.leases_from());
-}
-
 // Of the runner that has it.
 void sign_of_life(Turn& turn, const SectionName& name) {
   const Tenure before = *find(turn, name)->lock;
@@ -102,6 +96,12 @@ std::optional<Time> section_limit(const Table& table, const SectionName& name, T
     last = std::max(last, limit_of(lock.lease, leases_from).value_or(Time::max()));
   }
   return last;
+}
+
+bool has_section(const Turn& turn, const SectionName& name, const RunnerName& runner, Time when) {
+  const Section* section = find(turn, name);
+  return section && section->lock && section->lock->runner == runner &&
+         when <= *section_limit(turn.state().board, name, turn.leases_from());
 }
 
 std::optional<SectionLocked> held_by_another(const Turn& turn,

@@ -33,10 +33,11 @@ reeve::Reply get(Turn& turn,
                  const Wanted& wanted,
                  const std::optional<Wait>& wait) {
   if (const auto mistake = mistake_in(turn, runner)) return {*mistake};
-  if (count_held(turn, runner) >= most_held) return refused(Why::OverLimit, "held");
   const Verdict verdict = look_for(turn, runner, wanted, turn.now());
-  if (wait) return wait_in_line(turn, runner, wanted, verdict, *wait);
-  return act(turn, runner, wanted, verdict, turn.now());
+  const reeve::Reply reply = wait ? wait_in_line(turn, runner, wanted, verdict, *wait)
+                                  : act(turn, runner, wanted, verdict, turn.now());
+  serve_after(turn, runner, reply, turn.now());
+  return reply;
 }
 
 }  // namespace

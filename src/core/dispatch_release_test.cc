@@ -1,7 +1,7 @@
 #include "core/dispatch_release.h"
 
 #include "base/die_testing.h"
-#include "core/dispatch.h"
+#include "core/dispatch_testing.h"
 #include "core/outcome.h"
 
 #include <gtest/gtest.h>
@@ -58,7 +58,6 @@ TEST(Release, TheTableIsTheSeedsTable) {
   }
 }
 
-const Target ana{default_project, "ana"};
 const Target bo{default_project, "bo"};
 
 std::variant<ReleasePolicy, MisPaired> paired(Transport transport, std::optional<Claim> claim) {

@@ -1,6 +1,7 @@
 #include "core/guard.h"
 
 #include "base/match.h"
+#include "base/text_part.h"
 #include "core/event_name.h"
 #include "core/limits.h"
 #include "core/strategy.h"
@@ -90,7 +91,7 @@ void remember(Step& step, Verdict verdict, bool counted, const Outcome& outcome)
   ++guard.checks;
   guard.last = verdict;
   const std::string& said = outcome.output.empty() ? outcome.error : outcome.output;
-  guard.last_output = said.substr(said.size() - std::min(said.size(), limits::text_bytes));
+  guard.last_output = last_bytes(said, limits::text_bytes);
   if (verdict != Verdict::Broken) {
     guard.broken_in_a_row = 0;
     return;

@@ -150,6 +150,10 @@ TEST(Guard, KeepsWhatItsLastCheckSaid) {
   const Outcome not_started{.ended = Ended::Failed, .error = "no bash"};
   step = checked(due(step.guard, patient, at(20s)).guard, patient, not_started, at(20s));
   EXPECT_EQ(step.guard.last_output, "no bash");
+  const std::string end(limits::text_bytes - 1, 'x');
+  step =
+      checked(due(step.guard, patient, at(30s)).guard, patient, exits(1, "\u00fc" + end), at(30s));
+  EXPECT_EQ(step.guard.last_output, end) << "a character is kept whole or not at all";
 }
 
 // ── Wakes ──

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "base/text_part.h"
 #include "core/id.h"
 #include "core/limits.h"
 
@@ -36,6 +37,6 @@ inline bool is_good_value(std::string_view value) {
 }
 
 // Long texts that come with a request are kept to a bound: cut, not refused.
-inline std::string_view cut(std::string_view text) { return text.substr(0, limits::text_bytes); }
+inline std::string_view cut(std::string_view text) { return first_bytes(text, limits::text_bytes); }
 
 }  // namespace reeve

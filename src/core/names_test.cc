@@ -36,5 +36,11 @@ TEST(Names, HaveNoControlCharacters) {
   EXPECT_TRUE(is_good_name("gr\u00fcn"));
 }
 
+TEST(Names, ALongTextIsCutBetweenItsCharacters) {
+  const std::string most(limits::text_bytes - 1, 'a');
+  EXPECT_EQ(cut(most + "\u00fc"), most);
+  EXPECT_EQ(cut(most + "bc"), most + "b");
+}
+
 }  // namespace
 }  // namespace reeve

@@ -155,6 +155,17 @@ TEST(Pattern, AHostileExpressionOnAHostileTextTakesAsLongAsTheTextIsLong) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds{60});
 }
 
+TEST(Pattern, AListIsShortEnoughForAStepOrIsNot) {
+  const std::vector<std::string> many(max_patterns, "error");
+  EXPECT_TRUE(fits_together(many));
+  std::vector<std::string> more = many;
+  more.push_back("fatal");
+  EXPECT_FALSE(fits_together(more));
+  EXPECT_TRUE(fits_together({"/a{499}/", "/b{499}/"}));
+  EXPECT_FALSE(fits_together({"/a{499}/", "/b{499}/", "/c/"}));
+  EXPECT_TRUE(fits_together({"/a{499}/", "/b{499}/", "c"})) << "a substring is no expression";
+}
+
 // An expression that is right, as a tree of so many levels.
 std::string any_expression(int levels) {
   if (levels == 0) {

@@ -1,8 +1,10 @@
 #include "core/strategy.h"
 
 #include "base/match.h"
+#include "base/text_part.h"
 #include "core/event_name.h"
 #include "core/limits.h"
+#include "core/names.h"
 #include "core/pattern.h"
 
 #include <algorithm>
@@ -10,10 +12,6 @@
 
 namespace reeve::strategy {
 namespace {
-
-std::string_view last_of(std::string_view text, std::size_t bytes) {
-  return text.substr(text.size() - std::min(text.size(), bytes));
-}
 
 std::string_view without_newlines_at_end(std::string_view text) {
   while (text.ends_with('\n') || text.ends_with('\r')) text.remove_suffix(1);
@@ -192,8 +190,8 @@ bool falls_back(const definition::Approach& approach, const Outcome& outcome) {
     if (pattern == "any") return true;
     if (pattern == "timeout") return outcome.timed_out;
     if (outcome.timed_out) return false;
-    return pattern::matches(pattern, last_of(outcome.output, limits::text_bytes)) ||
-           pattern::matches(pattern, last_of(outcome.error, limits::text_bytes));
+    return pattern::matches(pattern, last_bytes(outcome.output, limits::text_bytes)) ||
+           pattern::matches(pattern, last_bytes(outcome.error, limits::text_bytes));
   });
 }
 
@@ -217,7 +215,7 @@ std::string error_of(const Outcome& outcome) {
   }
   const std::string_view said = last_line(outcome.output);
   if (!said.empty()) why.append(": ").append(said);
-  return why.substr(0, limits::text_bytes);
+  return std::string(cut(why));
 }
 
 }  // namespace reeve::strategy

@@ -1,5 +1,6 @@
 #include "core/task_step.h"
 
+#include "base/text_part.h"
 #include "core/limits.h"
 #include "core/names.h"
 #include "core/task_hand.h"
@@ -140,7 +141,7 @@ std::string with_last_words(std::string error, const Outcome& last) {
   const std::size_t newline = last.output.find_last_of("\r\n", end);
   const std::size_t begin = newline == std::string::npos ? 0 : newline + 1;
   const std::string_view line = std::string_view(last.output).substr(begin, end + 1 - begin);
-  error.append(": ").append(line.substr(0, limits::name_bytes));
+  error.append(": ").append(first_bytes(line, limits::name_bytes));
   return std::string(cut(error));
 }
 

@@ -208,6 +208,15 @@ definition::Approach read_attempt(Section& section, std::vector<Asked>& asked) {
     }
     approach.fallback_on.push_back(text->text);
   }
+  if (!pattern::fits_together(approach.fallback_on)) {
+    section.expected(*section.find({"fallback_on"}),
+                     "fallback_on",
+                     fmt::format("at most {} patterns, and regular expressions that are smaller "
+                                 "together (every character, class and choice counts, as often as "
+                                 "it is repeated: up to {})",
+                                 pattern::max_patterns,
+                                 pattern::max_together));
+  }
   section.finish();
   return approach;
 }

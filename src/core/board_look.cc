@@ -1,0 +1,103 @@
+#include "base/match.h"
+#include "core/board_detail.h"
+
+// Which task it is that somebody can start.
+namespace reeve::board {
+namespace {
+
+// The first ready task of a place: with a section, only if no other has it.
+std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& place) {
+  const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
+  const auto first = ready.lower_bound({place, 0, {}});
+  if (first == ready.end() || (*first).place != place) return std::nullopt;
+  return (*first).task;
+}
+
+Verdict next_of_section(const Turn& turn,
+                        const RunnerName& runner,
+                        const SectionName& name,
+                        Time when) {
+  const Section* section = find(turn, name);
+  if (!section || section->open == 0) return Nothing{};
+  if (const auto locked = held_by_another(turn, name, runner, when)) return *locked;
+  if (const auto task = first_ready(turn, name)) return CanStart{*task};
+  return Nothing{true};
+}
+
+std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& runner) {
+  const PersistentSet<HeldKey>& held = turn.state().board.held;
+  for (auto at = held.lower_bound({runner, SectionName{}});
+       at != held.end() && (*at).runner == runner;
+       ++at) {
+    const SectionName* section = std::get_if<SectionName>(&(*at).what);
+    if (!section) continue;
+    if (const auto task = first_ready(turn, *section)) return task;
+  }
+  return std::nullopt;
+}
+
+// The sections of its own project come first, then those that are shared.
+Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
+  const Table& table = turn.state().board;
+  if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
+  bool open = false;
+  for (const ProjectNo project : {runner.project, shared_project}) {
+    for (auto at = table.open_sections.lower_bound({project, 0, {}});
+         at != table.open_sections.end() && (*at).project == project;
+         ++at) {
+      const Verdict verdict = next_of_section(turn, runner, {project, (*at).name}, when);
+      if (std::holds_alternative<CanStart>(verdict)) return verdict;
+      const Nothing* nothing = std::get_if<Nothing>(&verdict);
+      if (nothing && !nothing->open) continue;
+      if (in_order) return verdict;
+      open = true;
+    }
+  }
+  if (const auto task = first_ready(turn, {runner.project, ""})) return CanStart{*task};
+  const Project* project = table.projects.find(runner.project);
+  return Nothing{open || (project && project->open > 0)};
+}
+
+// Its section counts as well, unless the runner has that.
+bool has_room(const Turn& turn, BoardTaskId id, const RunnerName& runner) {
+  const PersistentSet<HeldKey>& held = turn.state().board.held;
+  const std::optional<SectionName>& section = find(turn, id)->section;
+  std::size_t more = held.contains({runner, id}) ? 0 : 1;
+  if (section && !held.contains({runner, *section})) ++more;
+  return more == 0 || count_held(turn, runner) + more <= most_held;
+}
+
+}  // namespace
+
+Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
+  const Verdict verdict = match(
+      wanted,
+      [&](const ThisTask& it) { return may_start(turn, it.task, runner, when); },
+      [&](const NextTask& it) {
+        return it.section ? next_of_section(turn, runner, *it.section, when)
+                          : next_of_all(turn, runner, it.in_order, when);
+      });
+  const CanStart* can = std::get_if<CanStart>(&verdict);
+  const NextTask* next = std::get_if<NextTask>(&wanted);
+  const bool is_only_named = next && !next->start;
+  if (!can || is_only_named || has_room(turn, can->task, runner)) return verdict;
+  return HandsFull{can->task};
+}
+
+reeve::Reply act(
+    Turn& turn, const RunnerName& runner, const Wanted& wanted, const Verdict& verdict, Time when) {
+  return match(
+      verdict,
+      [&](const CanStart& can) -> reeve::Reply {
+        const NextTask* next = std::get_if<NextTask>(&wanted);
+        if (next && !next->start) return {Found{can.task}};
+        return {take(turn, can.task, runner, when)};
+      },
+      [](const TaskLocked& locked) -> reeve::Reply { return {locked}; },
+      [](const SectionLocked& locked) -> reeve::Reply { return {locked}; },
+      [](const TaskFinished& finished) -> reeve::Reply { return {finished}; },
+      [](const Nothing& nothing) -> reeve::Reply { return {nothing}; },
+      [](const HandsFull&) { return refused(Why::OverLimit, "held"); });
+}
+
+}  // namespace reeve::board
