@@ -678,6 +678,13 @@ struct PurgeAll {
 
 reeve::Reply apply(Turn& turn, const Command& command);
 
+// Does for queues what the next tick would do.
+void settle(Turn& turn);
+
+// What Create does, of a queue that was checked with others (core/definition): nothing is settled
+// in between, nothing refused.
+void define(Turn& turn, const QueueName& name, const Config& config);
+
 // An outside source has these items now: id there, data. What it did not have before is pushed
 // under its id, so many at a time; what was pushed is known for as long as the source has it, also
 // when it is done, dead or dropped. One that is refused leaves the others alone, is announced once,

@@ -68,9 +68,6 @@ struct Next {
 };
 std::optional<Next> next_of(const State& state, QueueNo no);
 
-// Does for queues what the next tick would do.
-void settle(Turn& turn);
-
 // The queue's timer, to be set again after its configuration or line changed.
 void rearm(Turn& turn, QueueNo no);
 
