@@ -10,8 +10,6 @@ namespace {
 using namespace reeve::pipeline::testing;
 using decision::Choice;
 
-const LockName main_lock{default_project, "main"};
-
 // A phase by an agent in a session, which is there, and asks after three minutes of silence.
 struct Asking : Play {
   PipelineId id;
@@ -41,7 +39,7 @@ struct Asking : Play {
   void falls_silent() { pass(3min + 1ms + limits::second_look); }
   Status blocked() const { return Blocked{Reason::Decision, "work", 1, stamp.now}; }
   bool holds_main() const {
-    const lock::Lock* lock = state.locks.locks.find(main_lock);
+    const lock::Lock* lock = state.locks.locks.find({default_project, "main"});
     return lock && lock::tenure_of(*lock) && lock::tenure_of(*lock)->holder.name == to_text(id);
   }
   WorkId work() const { return (*state.tasks.tasks.begin()).first; }

@@ -15,11 +15,9 @@ using definition::Fail;
 using definition::GoTo;
 using definition::OnUnknown;
 
-constexpr PipelineId id{7};
-
 Pipeline in_state(Status state) {
   Pipeline pipeline;
-  pipeline.id = id;
+  pipeline.id = PipelineId{7};
   pipeline.project = default_project;
   pipeline.origin = Boxed<Begin>(Begin{{default_project, "h"}, "fix", {}, {}, ByClient{}});
   pipeline.state = std::move(state);
