@@ -360,6 +360,14 @@ class Queues(Home):
         stats = self.data("queue", "stats", "q")["queues"][0]
         self.assertEqual((stats["pending"], stats["completed"]), (0, 1))
 
+    def test_an_item_may_be_completed_twice_also_where_none_is_kept(self):
+        self.reeve("queue", "create", "q", "--keep-completed", "0")
+        self.reeve("queue", "push", "q", "1")
+        item = self.data("queue", "take", "q")["items"][0]
+        for _ in range(2):
+            self.reeve("queue", "complete", "q", item["id"], "--claim", str(item["claim"]))
+        self.until(lambda: self.data("queue", "stats", "q")["queues"][0]["completed"] == 0)
+
     def test_what_is_no_json_is_a_string_and_bytes_are_bytes(self):
         for text, data in (("hello", "hello"), ("12", 12), ('{"a":[1]}', {"a": [1]}), ("-5", -5),
                            ("[1", "[1"), ("1 2", "1 2")):
@@ -560,7 +568,12 @@ class Everyday(Home):
         for name in ("a b:c", "a:b c", "a:b\nc", " : "):
             self.assertIn("space", self.err("emit", name, code=2))
         self.reeve("emit", "cd:a branch:green")
-        for pattern in ("***:[", "ci:gr*", "l*:acquired"):
+        self.reeve("lock", "acquire", "a:b", "--holder", "ana")
+        for pattern in ("lock:a:b:acquired", "lock:a:*:acquired"):
+            self.assertEqual(self.out("events", "-n", "1", "--match", pattern, "-q"), "lock:acquired")
+        self.assertEqual(self.out("events", "-n", "1", "--match", "lock:a:c:acquired", "-q"), "")
+        self.reeve("emit", "cd:a:branch:green")
+        for pattern in ("***:[", "ci:gr*", "l*:acquired", "lock:**:acquired"):
             self.assertIn("no pattern", self.err("events", "--match", pattern, code=2))
         self.assertEqual(self.out("events", "-n", "1", "--match", "ci:**", "-q"), "ci:red")
 

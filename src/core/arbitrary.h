@@ -85,6 +85,8 @@ inline void fill(Dice& dice, std::string& value) {
   static const std::array<std::string, 12> pool{
       "", "a", "b", "c", "main", "-x", "..", "pipe-000000", "{a}", "ci:green", "*", "a\nb"};
   value = dice.one_in(40) ? std::string(300, 'x') : pool[dice.below(pool.size())];
+  // Longer than any text may be: it is cut, or refused.
+  if (dice.one_in(4000)) value = std::string(110'000, 'y');
 }
 
 inline void fill(Dice& dice, Bytes& value) {

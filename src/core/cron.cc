@@ -258,8 +258,10 @@ reeve::Reply apply_one(Turn& turn, const Enable& command) {
   const bool goes_on =
       before.enabled && before.plan.definition->schedule == command.plan.definition->schedule;
   if (!goes_on) cron.anchor = now;
-  // What passed while it was disabled, or by another schedule, is nothing to catch up with.
-  cron.last = {std::max(cron.last.now, now.now), std::max(cron.last.wall, now.wall)};
+  // What passed while it was disabled, or by another schedule, is nothing to catch up with; nor is
+  // what fired then, perhaps by a clock that was wrong, a reason to stay silent.
+  const Wall done = goes_on ? std::max(cron.last.wall, now.wall) : now.wall;
+  cron.last = {std::max(cron.last.now, now.now), done};
   cron.enabled = true;
   cron.plan = command.plan;
   if (cron.plan.definition->overlap != Overlap::BufferAll) {

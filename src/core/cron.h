@@ -27,7 +27,9 @@
 //      │   ▼
 //     Disabled: nothing fires; what runs goes on, what was buffered is forgotten
 //
-// The last instant is kept, and nothing fires at or before it again, wherever the clock is set.
+// The last instant is kept, and nothing fires at or before it again, wherever the clock is set,
+// while the cron stays enabled by one schedule. Whoever enables it anew, after `disable` or with
+// another schedule, begins from now: so one that fired by a clock that was wrong can be set right.
 // The calendar goes by the wall; an interval counts elapsed time, so it goes by the engine's
 // clock and a wall that is set forward or back means nothing to it. Both are kept of every
 // instant, and each schedule looks at its own.
@@ -72,7 +74,7 @@ struct Cron {
   bool enabled = false;
   Plan plan;
   Stamp anchor;  // when it was enabled: an interval counts from here
-  Stamp last;    // nothing fires at or before this again
+  Stamp last;    // nothing fires at or before this until it is enabled anew
   PersistentSet<Run> running;
   std::uint64_t buffered = 0;                     // runs that wait for the end of another
   bool cancelling = false;                        // the running ones were told to end

@@ -229,6 +229,9 @@ std::optional<Refused> check_ask(const Turn& turn, const Ask& command) {
   if (turn.state().decisions.open_of.size() >= limits::open_pipelines) {
     return Refused{Why::OverLimit, "decisions"};
   }
+  if (!session::has_room(turn.state(), turn.session())) {
+    return Refused{Why::OverLimit, "sessions"};
+  }
   return std::nullopt;
 }
 

@@ -7,6 +7,7 @@
 #include "core/turn.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <utility>
@@ -90,6 +91,9 @@ std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set&
   std::optional<Refused> bad = check_names(locks, std::set<LockName>{}, none, "locks");
   if (!bad) bad = check_names(semaphores, slots.semaphores, slots.counts, "semaphores");
   if (!bad) bad = check_names(queues, state.queues.names, state.queues.queues_of, "queues");
+  const queue::QueueNo numbers_left =
+      std::numeric_limits<queue::QueueNo>::max() - state.queues.last_queue;
+  if (!bad && queues.size() > numbers_left) bad = Refused{Why::OverLimit, "queues"};
   if (bad) return bad;
   for (const auto& [name, config] : set.semaphores) {
     if (semaphore::mistake_in(config)) return Refused{Why::BadValue, name};
@@ -160,17 +164,9 @@ void define_semaphores(Turn& turn, ProjectNo project, const Set& set) {
   }
 }
 
-// First without dead letters, then with: a chain that is turned round would meet its old half.
 void define_queues(Turn& turn, ProjectNo project, const Set& set) {
   for (const auto& [text, config] : set.queues) {
-    queue::Config alone = config;
-    alone.dead_letter.reset();
-    const QueueName name = scoped_name<QueueName>(project, text);
-    must_be_done(queue::apply(turn, queue::Create{name, alone}));
-  }
-  for (const auto& [text, config] : set.queues) {
-    const QueueName name = scoped_name<QueueName>(project, text);
-    if (config.dead_letter) must_be_done(queue::apply(turn, queue::Create{name, config}));
+    queue::define(turn, scoped_name<QueueName>(project, text), config);
   }
 }
 
@@ -214,6 +210,8 @@ reeve::Reply load(Turn& turn, const Load& command) {
   }
   const std::string* in_force = state.definitions.current.find(project);
   if (in_force && *in_force == set.hash) return {Ok{}};
+  // What is due may make a queue, for the dead of another: before the room for these is counted.
+  queue::settle(turn);
   if (std::optional<Refused> bad = check_set(turn, project, set)) return {*std::move(bad)};
 
   // A copy: the set before is forgotten with the change.
@@ -221,8 +219,9 @@ reeve::Reply load(Turn& turn, const Load& command) {
   if (in_force) before = state.definitions.sets.find({project, *in_force})->set;
   make_current(turn, project, command.set);
   define_locks(turn, project, before.get(), set);
-  define_semaphores(turn, project, set);
+  // Queues before semaphores: what follows from another capacity may in the end make a queue.
   define_queues(turn, project, set);
+  define_semaphores(turn, project, set);
   return {Ok{}};
 }
 

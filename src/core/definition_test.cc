@@ -225,6 +225,34 @@ TEST(Definition, AChainOfDeadLettersCanBeTurnedRound) {
   EXPECT_EQ(*queue_of(world, "b"), dead_to("a"));
 }
 
+// More is due than a tick settles, and then the death of an item makes the last queue that there is
+// room for: whoever comes second is refused, and nothing of it is done.
+TEST(Definition, AQueueThatTimeMakesMeanwhileTakesTheRoom) {
+  World world;
+  world.collects = true;  // the number of queues is made up
+  const auto taken = [&](const char* name, queue::Config config, std::size_t items) {
+    const QueueName queue{default_project, name};
+    config.max_attempts = 1;
+    world.ask(queue::Create{queue, config});
+    world.ask(queue::Push{queue, std::vector<queue::NewItem>(items)});
+    world.ask(queue::Take{{queue}, {default_project, "ana"}, {}, 1000, {}});
+  };
+  taken("many", {}, limits::touched_a_step + 1);
+  world.stamp.now += 1s;
+  taken("bugs", dead_to("lost"), 1);
+  world.state.queues.queues_of.set(default_project, limits::names_a_project - 1);
+  world.stamp.now += 1h;
+
+  Set set = set_of("one");
+  set.queues.set("new", {});
+  set.semaphores.set("slots", {1, {}});
+  EXPECT_EQ(load(world, set), refused(Why::OverLimit, "queues"));
+  EXPECT_TRUE(world.state.queues.names.contains({default_project, "lost"}));
+  EXPECT_FALSE(world.state.queues.names.contains({default_project, "new"}));
+  EXPECT_EQ(world.state.semaphores, semaphore::Table{});
+  EXPECT_EQ(current(world.state.definitions, default_project), nullptr);
+}
+
 TEST(Definition, ACircleThroughAQueueOfBeforeIsRefused) {
   World world;
   Set set = set_of("one");

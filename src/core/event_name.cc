@@ -7,14 +7,24 @@
 namespace reeve {
 namespace {
 
+// Noun; noun and verb; or noun, subject and verb: the subject is all between the first colon and
+// the last.
 std::vector<std::string> split(std::string_view text) {
-  std::vector<std::string> segments;
-  while (true) {
-    const std::size_t colon = text.find(':');
-    segments.emplace_back(text.substr(0, colon));
-    if (colon == std::string_view::npos) return segments;
-    text.remove_prefix(colon + 1);
-  }
+  const std::size_t first = text.find(':');
+  if (first == std::string_view::npos) return {std::string(text)};
+  const std::size_t last = text.rfind(':');
+  std::vector<std::string> segments{std::string(text.substr(0, first))};
+  if (last > first) segments.emplace_back(text.substr(first + 1, last - first - 1));
+  segments.emplace_back(text.substr(last + 1));
+  return segments;
+}
+
+// Takes the part up to the next colon off the text; all of it if there is none.
+std::string_view take_part(std::string_view& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::string_view part = text.substr(0, colon);
+  text.remove_prefix(std::min(colon + 1, text.size()));
+  return part;
 }
 
 // `phase` and `phase(merge)` both match the verb `phase` of detail `merge`.
@@ -29,6 +39,25 @@ bool verb_matches(std::string_view pattern, const EventName& name) {
 
 bool segment_matches(std::string_view pattern, std::string_view text) {
   return pattern == "*" || pattern == text;
+}
+
+// A star alone is any subject; else each part of the one for a part of the other.
+bool subject_matches(std::string_view pattern, std::string_view subject) {
+  if (segment_matches(pattern, subject)) return true;
+  if (std::ranges::count(pattern, ':') != std::ranges::count(subject, ':')) return false;
+  while (!pattern.empty() || !subject.empty()) {
+    if (!segment_matches(take_part(pattern), take_part(subject))) return false;
+  }
+  return true;
+}
+
+// Stars stand for whole parts.
+bool has_whole_stars(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view part = take_part(text);
+    if (part != "*" && part.find('*') != std::string_view::npos) return false;
+  }
+  return true;
 }
 
 bool is_word(std::string_view text) {
@@ -66,13 +95,9 @@ constexpr std::array own_nouns{std::string_view{"agent"},
 
 bool is_pattern(std::string_view text) {
   const std::vector<std::string> segments = split(text);
-  if (segments.size() > 3) return false;
   for (std::size_t i = 0; i < segments.size(); ++i) {
-    const std::string& segment = segments[i];
-    if (segment.empty()) return false;
-    const bool is_last = i + 1 == segments.size();
-    const bool is_wild = segment == "*" || (segment == "**" && is_last);
-    if (!is_wild && segment.find('*') != std::string::npos) return false;
+    const bool is_rest = segments[i] == "**" && i + 1 == segments.size();
+    if (segments[i].empty() || (!is_rest && !has_whole_stars(segments[i]))) return false;
   }
   const std::string_view first = segments.front();
   if (segments.size() == 1) return first.starts_with('*') || first == lone_noun;
@@ -91,15 +116,15 @@ bool matches(const Pattern& pattern, const EventName& name) {
   if (!segment_matches(segments[0], name.noun)) return false;
   if (segments.size() == 1) return name.verb.empty();
   if (segments.back() == "**") {
-    return segments.size() == 2 || segment_matches(segments[1], name.subject);
+    return segments.size() == 2 || subject_matches(segments[1], name.subject);
   }
   if (segments.size() == 2) return verb_matches(segments[1], name);
-  return segment_matches(segments[1], name.subject) && verb_matches(segments[2], name);
+  return subject_matches(segments[1], name.subject) && verb_matches(segments[2], name);
 }
 
 bool is_custom_name(std::string_view text) {
   const std::vector<std::string> segments = split(text);
-  if (segments.size() < 2 || segments.size() > 3 || text.size() > 600) return false;
+  if (segments.size() < 2 || text.size() > 600) return false;
   if (std::ranges::any_of(segments, [](const std::string& segment) {
         return segment.empty() || segment.find('*') != std::string::npos;
       })) {

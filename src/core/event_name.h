@@ -11,10 +11,13 @@
 // An event is `noun:verb` with the id of its subject alongside: `pipeline:complete` of
 // `pipe-4f7kq2`. A pattern is `noun:verb` or `noun:subject:verb`, with `*` for any one
 // segment and `**` for all the rest; the verb may ask for a detail in brackets, as in
-// `pipeline:phase(merge)`. Subjects may contain anything but a colon.
+// `pipeline:phase(merge)`. The subject is all that stands between the first colon and the last, so
+// it may have colons of its own. `*` as the whole subject is any; between such colons it is a part.
 //
 //     pipeline:complete            every pipeline's
 //     pipeline:pipe-4f7kq2:complete  of that one
+//     lock:shop:main:acquired      of the lock shop:main
+//     lock:shop:*:acquired         of shop:main and shop:next, not of shop:main:old
 //     ci:*:green                   custom events are named alike
 //     pipeline:**                  all there is to say of pipelines
 namespace reeve {
@@ -29,13 +32,13 @@ struct EventName {
 };
 
 struct Pattern {
-  std::vector<std::string> segments;
+  std::vector<std::string> segments;  // noun; noun, verb; or noun, subject, verb
 
   auto operator<=>(const Pattern&) const = default;
 };
 
-// What some event can match. One to three segments, none of them empty, `**` only as the last; `*`
-// stands for a whole segment and never for a part of one. Only subjects and details may have
+// What some event can match. No noun, subject or verb is empty, and `**` is only the last segment;
+// `*` stands for a whole segment and never for a part of one. Only subjects and details may have
 // blanks; of one segment there are but `*`, `**` and `escalate`.
 bool is_pattern(std::string_view text);
 Pattern parse_pattern(std::string_view text);

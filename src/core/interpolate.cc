@@ -39,7 +39,7 @@ std::vector<std::size_t> closing_braces(std::string_view text) {
   return closing;
 }
 
-// Tells `plain` and `name` what the text consists of, in order, until one says stop (false).
+// Tells `plain` and `name` what the text consists of, in order, until `name` says stop (false).
 template <class Plain, class Name>
 void read(std::string_view text, Plain plain, Name name) {
   const std::vector<std::size_t> closing = closing_braces(text);

@@ -3,59 +3,12 @@
 #include "base/check.h"
 #include "base/planted.h"
 #include "core/input.h"
+#include "core/kept_reply.h"
 #include "core/turn.h"
 #include "core/waiting.h"
 
 namespace reeve::key {
 namespace {
-
-// ── A long reply is kept as what a retry needs to go on: the ids in it ──
-
-void shorten(queue::Taken& taken) {
-  std::size_t bytes = 0;
-  for (const queue::TakenItem& item : taken.items) bytes += item.data.size();
-  if (bytes <= limits::kept_reply_bytes) return;
-  for (queue::TakenItem& item : taken.items) item.data = Bytes();
-}
-
-// Whose it is now can be asked for.
-void shorten(queue::Settled& settled) {
-  if (settled.items.size() * sizeof(Holder) <= limits::kept_reply_bytes) return;
-  for (auto& item : settled.items) {
-    if (auto* stale = std::get_if<queue::StaleClaim>(&item)) stale->current.reset();
-  }
-}
-
-void shorten(decision::Resolved& resolved) {
-  if (resolved.answer.text.size() > limits::kept_reply_bytes) {
-    resolved.answer.text.resize(limits::kept_reply_bytes);
-  }
-}
-
-// Of a list that nobody needs to go on, its beginning.
-template <class Names>
-void cut_names(Names& names) {
-  constexpr std::size_t most = limits::kept_reply_bytes / limits::name_bytes;
-  if (names.size() > most) names.resize(most);
-}
-
-void shorten(lock::Cleaned& cleaned) { cut_names(cleaned.names); }
-void shorten(board::CleanedUp& cleaned) { cut_names(cleaned.locks); }
-
-reeve::Reply kept(reeve::Reply reply) {
-  std::visit(
-      [](auto& noun) {
-        if constexpr (requires { noun.index(); }) {
-          std::visit(
-              [](auto& word) {
-                if constexpr (requires { shorten(word); }) shorten(word);
-              },
-              noun);
-        }
-      },
-      reply.value);
-  return reply;
-}
 
 // ── What was given under a key is its client's, whatever connection that has now ──
 
@@ -184,8 +137,9 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
     if (turn.state().keys.entries.find(name)->unheard) {
       turn.change().keys.entries.edit(name)->unheard = false;
     }
-    return *turn.state().keys.entries.find(name)->reply;
+    return told_again(turn.state(), *turn.state().keys.entries.find(name)->reply);
   }
+  if (!session::has_room(turn.state(), turn.session())) return refused(Why::OverLimit, "sessions");
   // By its name: a place that is taken over may be served at once, and then the entry is another.
   const WaiterId waiter = *entry->waiter;
   waiting::move_to_session(turn, waiter, turn.session());
@@ -203,7 +157,7 @@ void remember(Turn& turn, const Name& name, std::uint64_t digest, const reeve::R
     entry.waiter = waiting->waiter;
     keys.waiting.set(waiting->waiter, name);
   } else {
-    entry.reply = Boxed<reeve::Reply>(kept(reply));
+    entry.reply = Boxed<reeve::Reply>(shortened(reply));
   }
   keys.by_age.set(Age{name.project, entry.order}, name);
   keys.entries.set(name, std::move(entry));
@@ -229,7 +183,7 @@ void forget_waiter(Turn& turn, WaiterId waiter) {
 
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply) {
   const Entry* entry = turn.state().keys.entries.find(name);
-  if (!entry || entry->waiter || *entry->reply != kept(reply)) return true;
+  if (!entry || entry->waiter || *entry->reply != shortened(reply)) return true;
   if (!entry->unheard) return false;
   forget(turn, name);
   return true;
@@ -245,7 +199,7 @@ void answered(Turn& turn, WaiterId waiter, const reeve::Reply& reply) {
   Entry* entry = keys.entries.edit(name);
   CHECK(entry);
   entry->waiter.reset();
-  entry->reply = Boxed<reeve::Reply>(kept(reply));
+  entry->reply = Boxed<reeve::Reply>(shortened(reply));
   entry->unheard = true;
   // Its day begins with its answer.
   renew(turn, name);

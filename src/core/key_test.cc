@@ -331,7 +331,8 @@ TEST(Key, ALongTextIsKeptToItsBound) {
   const auto first = as<decision::Resolved>(world.ask(answer, {}, "k"));
   EXPECT_EQ(first.answer.text.size(), limits::kept_reply_bytes + 1);
   const auto again = as<decision::Resolved>(world.ask(answer, {}, "k"));
-  EXPECT_EQ(again.answer.text.size(), limits::kept_reply_bytes);
+  EXPECT_EQ(again.answer.by, "ana");
+  EXPECT_EQ(again.answer.text.size(), limits::kept_reply_bytes - again.answer.by.size());
 }
 
 TEST(Key, OfALongListItsBeginningIsKept) {
@@ -417,7 +418,7 @@ TEST(Key, WhatARetryWasGivenIsNotTakenBackFromIt) {
   EXPECT_EQ(as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k")), granted);
 }
 
-TEST(Key, OfALongReplyOnlyTheIdsAreKept) {
+TEST(Key, OfALongReplyOnlyTheIdsAreKeptAndARetryGetsTheDataOfWhatIsStillItsOwn) {
   World world;
   const std::string large(limits::kept_reply_bytes + 1, 'x');
   world.ask(push(large.c_str()));
@@ -427,10 +428,67 @@ TEST(Key, OfALongReplyOnlyTheIdsAreKept) {
   EXPECT_EQ(first.items[0].data.size(), large.size());
 
   const queue::Taken again = as<queue::Taken>(world.ask(take, {}, "k"));
-  ASSERT_EQ(again.items.size(), 1u);
-  EXPECT_EQ(again.items[0].id, first.items[0].id);
-  EXPECT_EQ(again.items[0].claim, first.items[0].claim);
-  EXPECT_TRUE(again.items[0].data.empty());
+  EXPECT_EQ(again, first);
+  const Reply kept = *world.state.keys.entries.find(Name{default_project, "k"})->reply;
+  EXPECT_TRUE(as<queue::Taken>(kept).items[0].data.empty());
+
+  world.ask(queue::Complete{first.items[0].queue, {{first.items[0].id, first.items[0].claim}}});
+  const queue::Taken later = as<queue::Taken>(world.ask(take, {}, "k"));
+  ASSERT_EQ(later.items.size(), 1u);
+  EXPECT_EQ(later.items[0].id, first.items[0].id);
+  EXPECT_EQ(later.items[0].claim, first.items[0].claim);
+  EXPECT_TRUE(later.items[0].data.empty());
+}
+
+TEST(Key, ARetryOfALongTakeIsToldTheQueuesOfItsItems) {
+  World world;
+  const QueueName one{default_project, "one"};
+  const QueueName two{default_project, "two"};
+  world.ask(queue::Push{one, std::vector<queue::NewItem>(20)});
+  world.ask(queue::Push{two, std::vector<queue::NewItem>(20)});
+  const queue::Take take{{one, two}, holder("ana"), {}, 40, {}};
+  const queue::Taken first = as<queue::Taken>(world.ask(take, {}, "k"));
+  ASSERT_EQ(first.items.size(), 40u);
+
+  EXPECT_EQ(as<queue::Taken>(world.ask(take, {}, "k")), first);
+
+  world.ask(queue::Release{one, {first.items[0].id, first.items[0].claim}, Duration{0}, {}});
+  world.ask(queue::Drop{one, first.items[0].id});
+  const queue::Taken later = as<queue::Taken>(world.ask(take, {}, "k"));
+  EXPECT_EQ(later.items[0].queue.name, "");
+  EXPECT_EQ(later.items[1], first.items[1]);
+}
+
+// What is kept is short; what was given is taken back whole.
+TEST(Key, ALongTakeThatCouldNotBeDeliveredIsTakenBack) {
+  World world;
+  const QueueName jobs{default_project, "jobs"};
+  const queue::Take take{{jobs}, holder("ana"), {}, 40, 1min};
+  ASSERT_TRUE(is<Waiting>(world.ask(take, first_connection, "k")));
+  world.ask(queue::Pause{jobs, {}});
+  world.ask(queue::Push{jobs, std::vector<queue::NewItem>(40)});
+  world.ask(queue::Resume{jobs});
+  ASSERT_EQ(world.answers.size(), 1u);
+
+  world.input(Undelivered{default_project, "k", world.answers[0].reply});
+  EXPECT_EQ(world.state.queues.queues.find(1)->counts.pending, 40u);
+  EXPECT_FALSE(world.state.keys.entries.contains(Name{default_project, "k"}));
+}
+
+TEST(Key, APlaceIsNotTakenOverByOneSessionTooMany) {
+  World world;
+  world.collects = true;
+  world.ask(acquire("ana"));
+  const Reply waiting = world.ask(acquire("bo", 1min), first_connection, "k");
+  ASSERT_TRUE(is<Waiting>(waiting));
+  for (std::uint64_t i = 1; i < limits::sessions; ++i) {
+    world.state.sessions.sessions.set(SessionId{100 + i}, {});
+  }
+
+  EXPECT_EQ(world.ask(acquire("bo", 1min), second_connection, "k"),
+            refused(Why::OverLimit, "sessions"));
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(world.ask(acquire("bo", 1min), first_connection, "k"), waiting);
 }
 
 TEST(Key, AProjectKeepsItsLastHundredThousand) {

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 
 inline constexpr std::size_t name_bytes = 200;
 inline constexpr std::size_t title_bytes = 1000;  // of a task on the board
+inline constexpr std::size_t path_bytes = 4096;   // of a project's folder: PATH_MAX
 inline constexpr std::size_t item_bytes = std::size_t{1} << 20;
 inline constexpr std::size_t batch_items = 1000;
 inline constexpr std::size_t batch_bytes = std::size_t{4} << 20;
@@ -40,6 +41,10 @@ inline constexpr std::uint64_t state_bytes = std::uint64_t{4} << 30;
 inline constexpr std::size_t keys_a_project = 100'000;
 inline constexpr Duration keys_kept = 24h;
 inline constexpr std::size_t kept_reply_bytes = 4096;
+
+// However little a queue keeps: so long, and of the last batch, who did not hear that an item is
+// completed may say it again.
+inline constexpr Duration completed_kept = 10s;
 
 inline constexpr std::size_t finished_kept = 1000;  // a kind and project
 inline constexpr Duration finished_kept_for = 24h;

@@ -44,6 +44,7 @@ TEST(Limits, OfSessions) {
       << "to wait is to be bound, too";
   const board::Start wait{task, {default_project, "bo"}, board::Wait{}};
   EXPECT_EQ(refusal_of(world, wait, late), no);
+  EXPECT_EQ(refusal_of(world, decision::Ask{"which?"}, late), no);
 }
 
 TEST(Limits, OfQueues) {
@@ -110,13 +111,13 @@ TEST(Limits, OfAWorkersDefinition) {
   set.hash = "one";
   set.root = "/shop";
   set.workers.set("unnamed", {"", "fix", 1, {}});
-  set.workers.set("deaf", {"bugs", "fix", 1, {"a:b:c:d"}});
+  set.workers.set("deaf", {"bugs", "fix", 1, {"a::d"}});
   world.ask(definition::Load{default_project, Boxed<definition::Set>(set)});
   const definition::SetKey key{default_project, "one"};
   EXPECT_EQ(refusal_of(world, worker::Start{{default_project, "unnamed"}, key, {}}),
             (Refused{Why::BadName, ""}));
   EXPECT_EQ(refusal_of(world, worker::Start{{default_project, "deaf"}, key, {}}),
-            (Refused{Why::BadValue, "a:b:c:d"}));
+            (Refused{Why::BadValue, "a::d"}));
 }
 
 }  // namespace

@@ -8,8 +8,9 @@
 #include <variant>
 
 // A project is a folder: its id is the real path of its root, its name the one it was given
-// or the folder's, with a number if that is taken. In the state it is a small number, so that
-// every name can carry it. `default` is there from the beginning and has no folder.
+// or the folder's, with a number if that is taken (and cut to make room for it). In the state it is
+// a small number, so that every name can carry it. `default` is there from the beginning and has no
+// folder.
 namespace reeve {
 class Turn;
 struct Reply;

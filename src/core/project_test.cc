@@ -36,6 +36,25 @@ TEST(Project, ANameThatIsTakenGetsANumber) {
   EXPECT_EQ(open(world, "/d/default", "default").name, "default-2");
 }
 
+TEST(Project, ALongNameThatIsTakenIsCutToMakeRoomForItsNumber) {
+  World world;
+  const std::string longest(limits::name_bytes, 'n');
+  open(world, "/a", longest);
+  EXPECT_EQ(open(world, "/b", longest).name, longest.substr(2) + "-2");
+
+  const std::string umlauts = std::string(limits::name_bytes - 3, 'n') + "\u00e4n";
+  open(world, "/c", umlauts);
+  EXPECT_EQ(open(world, "/d", umlauts).name, std::string(limits::name_bytes - 3, 'n') + "-2")
+      << "between letters";
+}
+
+TEST(Project, AFolderHasAPathThatTheSystemKnows) {
+  World world;
+  EXPECT_TRUE(is<Opened>(world.ask(Open{std::string(limits::path_bytes, 'p'), "p"})));
+  EXPECT_EQ(world.ask(Open{std::string(limits::path_bytes + 1, 'p'), "p"}),
+            refused(Why::OverLimit, "path"));
+}
+
 TEST(Project, WithoutAFolderItIsTheDefault) {
   World world;
 

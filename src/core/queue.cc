@@ -42,10 +42,7 @@ reeve::Reply create(Turn& turn, const Create& command) {
   if (std::optional<Refused> bad = check_name(turn, command.name)) return {*std::move(bad)};
   if (std::optional<Refused> bad = check_config(turn, command)) return {*std::move(bad)};
 
-  const QueueNo no = obtain(turn, command.name);
-  if (get(turn, no).config == command.config) return {Ok{}};
-  turn.change().queues.queues.edit(no)->config = command.config;
-  rearm(turn, no);
+  define(turn, command.name, command.config);
   return {Ok{}};
 }
 
@@ -202,6 +199,13 @@ std::optional<Refused> mistake_in(const Config& config) {
     return Refused{Why::BadValue, "retention"};
   }
   return std::nullopt;
+}
+
+void define(Turn& turn, const QueueName& name, const Config& config) {
+  const QueueNo no = obtain(turn, name);
+  if (get(turn, no).config == config) return;
+  turn.change().queues.queues.edit(no)->config = config;
+  rearm(turn, no);
 }
 
 void settle(Turn& turn) {

@@ -41,6 +41,10 @@
 // that items that failed together do not come back together. A silence failed at the moment it
 // was over, whenever the tick came.
 //
+// The same claim may complete its item twice: whoever lost the first answer is told Ok again. For
+// that a completed item stays for ten seconds, the last thousand of a queue, also in one that keeps
+// fewer, or none.
+//
 // No answer depends on whether a tick came first: each verb begins by doing for queues what the
 // next tick would do, in the same order and within the same bound.
 //
@@ -73,7 +77,7 @@ struct Config {
   Duration backoff_max = std::chrono::minutes{5};
   OnExhaust on_exhaust = OnExhaust::Dead;
   std::optional<QueueName> dead_letter;
-  std::uint32_t keep_completed = 1000;
+  std::uint32_t keep_completed = 1000;  // of both at least limits::completed_kept of a last batch
   Duration keep_completed_for = std::chrono::hours{24};
   std::optional<Duration> keep_dead_for;  // none: until redriven or dropped
 
@@ -677,6 +681,13 @@ struct PurgeAll {
 };
 
 reeve::Reply apply(Turn& turn, const Command& command);
+
+// Does for queues what the next tick would do.
+void settle(Turn& turn);
+
+// What Create does, of a queue that was checked with others (core/definition): nothing is settled
+// in between, nothing refused.
+void define(Turn& turn, const QueueName& name, const Config& config);
 
 // An outside source has these items now: id there, data. What it did not have before is pushed
 // under its id, so many at a time; what was pushed is known for as long as the source has it, also

@@ -55,7 +55,7 @@ void complete_item(Turn& turn, QueueNo no, const ItemClaim& asked) {
   });
   const Queue& queue = get(turn, no);
   turn.emit(queue.name.project, Event{WasCompleted{queue.name, asked.item, asked.claim}});
-  if (queue.counts.completed > queue.config.keep_completed) {
+  if (queue.counts.completed > most_completed(queue.config)) {
     const ItemId oldest = turn.state().queues.completed.lower_bound({no, 0, {}})->item;
     erase(turn, oldest, Gone::Forgotten);
   }

@@ -447,15 +447,61 @@ TEST_F(QueueDead, CompletedItemsAreKeptByCount) {
     world.complete(bugs, world.take(bugs));
   }
 
+  world.pass(limits::completed_kept - 1ms);
+  EXPECT_TRUE(world.item_of(items[0]));
+  world.pass(1ms);
+
   EXPECT_FALSE(world.item_of(items[0]));
   EXPECT_TRUE(world.item_of(items[1]));
   EXPECT_EQ(world.counts(bugs).completed, 2u);
   EXPECT_EQ(world.counts(bugs).forgotten, 1u);
 }
 
+// Who lost the answer may ask again, and is not told that somebody else has it.
+TEST_F(QueueDead, AlsoAQueueThatKeepsNoneLetsTheSameClaimCompleteTwice) {
+  set([](Config& config) {
+    config.keep_completed = 0;
+    config.keep_completed_for = 0s;
+  });
+  for (int i = 0; i < 2; ++i) world.push(bugs);
+  const std::vector<TakenItem> taken = world.take_all({bugs}, 2);
+  EXPECT_TRUE(world.completes(bugs, taken[0]));
+  world.pass(3s);
+  EXPECT_TRUE(world.completes(bugs, taken[1]));
+  EXPECT_TRUE(world.completes(bugs, taken[0]));
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(as<Settled>(world.ask(Complete{bugs, {{taken[0].id, Token{999}}}})),
+            (Settled{{StaleClaim{taken[0].id, {}}}}));
+
+  world.pass(limits::completed_kept - 3s);
+  EXPECT_EQ(as<Settled>(world.complete(bugs, taken[0])), (Settled{{StaleClaim{taken[0].id, {}}}}));
+  EXPECT_TRUE(world.completes(bugs, taken[1]));
+  world.pass(3s);
+  EXPECT_EQ(world.counts(bugs).completed, 0u);
+  EXPECT_EQ(world.counts(bugs).forgotten, 2u);
+}
+
+TEST_F(QueueDead, AQueueThatKeepsNoneHasNoMoreThanABatchOfThem) {
+  set([](Config& config) { config.keep_completed = 0; });
+  world.push(bugs);
+  const TakenItem first = world.take(bugs);
+  EXPECT_TRUE(world.completes(bugs, first));
+  world.ask(Push{bugs, std::vector<NewItem>(limits::batch_items, with(0))});
+  std::vector<ItemClaim> claims;
+  for (const TakenItem& taken : world.take_all({bugs}, limits::batch_items)) {
+    claims.push_back({taken.id, taken.claim});
+  }
+  const Settled done = as<Settled>(world.ask(Complete{bugs, claims}));
+
+  EXPECT_EQ(world.counts(bugs).completed, limits::batch_items);
+  EXPECT_EQ(as<Settled>(world.ask(Complete{bugs, claims})), done);
+  EXPECT_EQ(as<Settled>(world.complete(bugs, first)), (Settled{{StaleClaim{first.id, {}}}}));
+}
+
 TEST_F(QueueDead, AQueueThatKeepsFewerForgetsTheRestByTick) {
   for (int i = 0; i < 5; ++i) world.push(bugs);
   for (const TakenItem& taken : world.take_all({bugs}, 5)) world.complete(bugs, taken);
+  world.pass(limits::completed_kept);
   set([](Config& config) { config.keep_completed = 1; });
 
   world.input(Tick{});

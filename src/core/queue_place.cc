@@ -82,22 +82,30 @@ void unbind(Turn& turn, ItemId id, const Claim& held) {
 std::optional<Time> forget_at(const Config& config, const Item& item) {
   const Time ended_at = rest_of(item).ended_at.value_or(item.created_at);
   if (item.state == ItemState::Completed) {
-    return saturating_add(ended_at, config.keep_completed_for);
+    return saturating_add(ended_at, std::max(config.keep_completed_for, limits::completed_kept));
   }
   if (!config.keep_dead_for) return std::nullopt;
   return saturating_add(ended_at, *config.keep_dead_for);
+}
+
+// In a queue that keeps so few, each completed item may move the deadline of the oldest.
+bool keeps_few(const Turn& turn, const Item& item) {
+  return item.state == ItemState::Completed &&
+         get(turn, item.queue).config.keep_completed < limits::batch_items;
 }
 
 // Only the oldest has a deadline.
 void add_ended(Turn& turn, PersistentSet<EndedKey>& index, ItemId id, const Item& item) {
   const EndedKey key{item.queue, rest_of(item).ended, id};
   index.insert(key);
+  if (keeps_few(turn, item)) return rearm(turn, item.queue);
   if (*index.lower_bound({item.queue, 0, {}}) != key) return;
   if (const auto at = forget_at(get(turn, item.queue).config, item)) added(turn, item.queue, *at);
 }
 
 void erase_ended(Turn& turn, PersistentSet<EndedKey>& index, ItemId id, const Item& item) {
   index.erase({item.queue, rest_of(item).ended, id});
+  if (keeps_few(turn, item)) return rearm(turn, item.queue);
   if (const auto at = forget_at(get(turn, item.queue).config, item)) removed(turn, item.queue, *at);
 }
 
@@ -315,17 +323,23 @@ std::optional<Next> next_of(const State& state, QueueNo no) {
     offer(at->due, wait == Wait::Delay ? Next::What::Ready : Next::What::Over, at->item);
   }
   if (const EndedKey* oldest = first_of(table.completed, no)) {
-    const bool too_many = queue->counts.completed > queue->config.keep_completed;
     const Item& item = *table.items.find(oldest->item);
-    offer(too_many ? *rest_of(item).ended_at : *forget_at(queue->config, item),
-          Next::What::ForgetCompleted,
-          oldest->item);
+    Time when = *forget_at(queue->config, item);
+    if (queue->counts.completed > queue->config.keep_completed) {
+      when = saturating_add(*rest_of(item).ended_at, limits::completed_kept);
+    }
+    if (queue->counts.completed > most_completed(queue->config)) when = *rest_of(item).ended_at;
+    offer(when, Next::What::ForgetCompleted, oldest->item);
   }
   if (const EndedKey* oldest = queue->config.keep_dead_for ? first_of(table.dead, no) : nullptr) {
     const Item& item = *table.items.find(oldest->item);
     offer(*forget_at(queue->config, item), Next::What::ForgetDead, oldest->item);
   }
   return next;
+}
+
+std::uint64_t most_completed(const Config& config) {
+  return std::max<std::uint64_t>(config.keep_completed, limits::batch_items);
 }
 
 void rearm(Turn& turn, QueueNo no) {

@@ -68,8 +68,8 @@ struct Next {
 };
 std::optional<Next> next_of(const State& state, QueueNo no);
 
-// Does for queues what the next tick would do.
-void settle(Turn& turn);
+// More completed items than these are never kept, however young.
+std::uint64_t most_completed(const Config& config);
 
 // The queue's timer, to be set again after its configuration or line changed.
 void rearm(Turn& turn, QueueNo no);

@@ -87,7 +87,7 @@ class Crowd : public QueueWorld {
         if (c % 3 == 0) return ask(Pause{queue, {}});
         return c % 3 == 1 ? ask(Pause{queue, 3s}) : ask(Resume{queue});
       case 18:
-        pass(b * 700ms);
+        pass(c == 7 ? limits::completed_kept : b * 700ms);
         return {};
       case 19:
         stamp.now += b * 700ms;

@@ -147,14 +147,27 @@ std::optional<Refused> check_take(const Turn& turn, const Take& command) {
   if (command.max == 0) return Refused{Why::BadValue, "max"};
   if (command.max > limits::batch_items) return Refused{Why::OverLimit, "max"};
   if (command.wait && *command.wait < Duration{0}) return Refused{Why::BadValue, "wait"};
-  if (!waits(command)) return std::nullopt;
+  return std::nullopt;
+}
 
-  bool full = false;
+// Whether there is room for somebody who will have to wait. What has used up its attempts is ended
+// first: it may be all that is ready.
+std::optional<Refused> check_wait(Turn& turn, const Take& command) {
+  std::vector<QueueNo> queues;
   for (const QueueName& name : command.queues) {
-    const std::optional<QueueNo> no = find(turn, name);
-    if (!no) continue;
-    if (is_open(turn, *no) && first_ready(turn, *no)) return std::nullopt;
-    full = full || get(turn, *no).takers >= limits::waiters_a_line;
+    if (const std::optional<QueueNo> no = find(turn, name)) queues.push_back(*no);
+  }
+  for (const QueueNo no : queues) {
+    if (is_open(turn, no)) first_to_try(turn, no);
+  }
+  // Only now: the end of one may have made another ready, or a worker take it.
+  bool full = false;
+  for (const QueueNo no : queues) {
+    const ReadyKey* first = is_open(turn, no) ? first_ready(turn, no) : nullptr;
+    if (first && !is_exhausted(turn, *turn.state().queues.items.find(first->item))) {
+      return std::nullopt;
+    }
+    full = full || get(turn, no).takers >= limits::waiters_a_line;
   }
   if (full) return Refused{Why::OverLimit, "waiters"};
   return check_session(turn, turn.session());
@@ -218,6 +231,9 @@ TakenItem claim(Turn& turn,
 
 reeve::Reply take(Turn& turn, const Take& command) {
   if (std::optional<Refused> bad = check_take(turn, command)) return {*std::move(bad)};
+  if (waits(command)) {
+    if (std::optional<Refused> bad = check_wait(turn, command)) return {*std::move(bad)};
+  }
 
   std::vector<QueueNo> queues;
   for (const QueueName& name : command.queues) {

@@ -164,6 +164,34 @@ TEST(QueueTakers, ALineHasItsLimit) {
   EXPECT_TRUE(is<Waiting>(ask({chores})));
 }
 
+// What is ready there has used up a maximum that was lowered: it is given to nobody.
+TEST(QueueTakers, ALineHasItsLimitAlsoIfWhatIsReadyIsUsedUp) {
+  QueueWorld world;
+  world.await({chores});
+  Config config = plain();
+  world.create(bugs, config);
+  world.push(bugs);
+  world.fail(bugs, world.take(bugs));
+  config.max_attempts = 1;
+  world.create(bugs, config);
+  ASSERT_EQ(world.counts(bugs).pending, 1u);
+  const auto ask = [&](State state, SessionId session) {
+    const queue::Command take = Take{{bugs, chores}, ana, {}, 1, 1s};
+    return apply(state, Request{default_project, session, true, {}, take}, world.stamp).reply;
+  };
+
+  State full = world.state;
+  full.queues.queues.edit(1)->takers = limits::waiters_a_line;  // as if there were as many
+  EXPECT_TRUE(refuses(ask(full, {}), Why::OverLimit, "waiters"));
+
+  State crowded = world.state;
+  for (std::uint64_t i = 1; i <= limits::sessions; ++i) {
+    crowded.sessions.sessions.set(SessionId{100 + i}, {});
+  }
+  EXPECT_TRUE(refuses(ask(crowded, SessionId{7}), Why::OverLimit, "sessions"));
+  EXPECT_TRUE(is<Waiting>(ask(world.state, SessionId{7})));
+}
+
 TEST(QueueTakers, ALongLineGoesOnWithTheNextTick) {
   QueueWorld world;
   world.push(bugs);
