@@ -14,6 +14,7 @@ namespace {
 
 // How a refusal ends that is none of the request's form.
 constexpr std::string_view no_such_item = " is the beginning of no item's id";
+constexpr std::string_view never_an_item = " is no item's, and never was";
 
 // Holders within which another runs: a name, or with its session one that is bound.
 void read_within(Params& params, ProjectNo project, std::vector<Holder>& within) {
@@ -135,7 +136,14 @@ std::optional<Token> Asking::token(std::string_view field) {
 
 // A beginning is looked for among the items of the queue: for people, who have few or write more.
 ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_view field) {
-  if (const std::optional<ItemId> id = parse_id<ItemId>(text)) return *id;
+  if (const std::optional<ItemId> id = parse_id<ItemId>(text)) {
+    // What was given once may be forgotten by now, and its claim is over; a number that nobody was
+    // given yet is known to be wrong.
+    if (id->value > state().last_number) {
+      params.refuse(field, fmt::format("{}{}", quoted(text), never_an_item));
+    }
+    return *id;
+  }
   if (!params.is_good()) return {};
   const queue::Table& table = state().queues;
   const queue::QueueNo* no = table.names.find(queue);
@@ -176,7 +184,8 @@ bool Asking::is_good() {
       std::vector<std::string_view> names;
       for (const auto& [known, number] : state().projects.by_name) names.push_back(known);
       tell_not_found(tell, "project", unknown_project_, nearest(unknown_project_, names));
-    } else if (problem.message.ends_with(no_such_item)) {
+    } else if (problem.message.ends_with(no_such_item) ||
+               problem.message.ends_with(never_an_item)) {
       tell.error(code::not_found, problem.message).field("kind", "item");
     } else if (too_much) {
       tell.error(code::too_much, problem.message).field("limit", limits::waiting_requests);

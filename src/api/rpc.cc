@@ -96,6 +96,14 @@ Envelope read_envelope(std::string_view text) {
   return envelope;
 }
 
+// To the core a taker who leaves got nothing, however he left; one who was called back did not hear
+// that there is nothing.
+bool is_empty_take(const Reply& reply) {
+  const queue::Reply* of_queue = std::get_if<queue::Reply>(&reply.value);
+  const queue::Taken* taken = of_queue ? std::get_if<queue::Taken>(of_queue) : nullptr;
+  return taken && taken->items.empty();
+}
+
 }  // namespace
 
 Rpc::Rpc(SessionId session, Desk& desk) : Connection(session), desk_(desk) {}
@@ -247,6 +255,8 @@ void Rpc::tell(Call call, Sequence sequence, const Reply& reply, const State* st
     tell.set(&open.kept, state, &desk_);
     if (const Refused* refused = std::get_if<Refused>(&reply.value)) {
       tell_refused(tell, *refused, open.kind);
+    } else if (open.waiter && (open.is_cancelled || ended_) && is_empty_take(reply)) {
+      tell_cancelled(tell);
     } else {
       open.show_reply(tell, reply);
     }

@@ -95,10 +95,11 @@ Block of_grant(const Tell& tell, const State& state, const Pipeline& pipeline, B
     const semaphore::Semaphore* found = state.semaphores.semaphores.find(name);
     if (!found) continue;
     block.name = tell.name(name);
-    block.detail = fmt::format("{} of {} free, {} wait for it",
+    block.detail = fmt::format("{} of {} free, {} {} for it",
                                semaphore::available(*found),
                                found->config.capacity,
-                               found->waiting);
+                               found->waiting,
+                               found->waiting == 1 ? "waits" : "wait");
     if (!pipeline.holding.locks.empty() && semaphore::available(*found) > 0) continue;
     return block;
   }

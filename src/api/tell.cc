@@ -249,6 +249,11 @@ std::string over_limit(std::string_view thing, std::string_view subject) {
   return fmt::format("{}: more {} than there may be, see docs/protocol.md, Limits", thing, subject);
 }
 
+std::string who_waits(std::uint64_t count) {
+  if (count == 0) return {};
+  return fmt::format(", and {} {} for it", count, count == 1 ? "waits" : "wait");
+}
+
 }  // namespace
 
 void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
@@ -332,7 +337,7 @@ void tell_busy(Tell& tell, const grant::Busy& busy, bool waited) {
                                     is_kept ? "kept for" : "held by",
                                     busy.holder.name,
                                     is_kept ? ", who waits for more than that" : "");
-  if (busy.ahead > 0) message += fmt::format(", and {} wait for it", busy.ahead);
+  message += who_waits(busy.ahead);
   message += waited ? fmt::format("; the wait ended, try `reeve why {}`", codec::shell_word(name))
                     : fmt::format("; try `reeve lock acquire {} --wait`", codec::shell_word(name));
   JsonWriter& json = tell.error(code::locked, message);
@@ -347,7 +352,7 @@ void tell_full(Tell& tell, const grant::Full& full, bool waited) {
   const std::string name = tell.name(full.name);
   std::string message =
       fmt::format("semaphore {} has {} of {} left", quoted(name), full.available, full.capacity);
-  if (full.ahead > 0) message += fmt::format(", and {} wait for it", full.ahead);
+  message += who_waits(full.ahead);
   message += waited ? fmt::format("; the wait ended, try `reeve why {}`", codec::shell_word(name))
                     : fmt::format("; try `reeve sem acquire {} --wait`", codec::shell_word(name));
   JsonWriter& json = tell.error(code::full, message);

@@ -78,6 +78,8 @@ void show_line(Tell& tell,
     tell.moment("since", waiter->since);
     tell.moment("until", waiter->until);
     if (!session::is_here(state, waiter->request.session)) tell.json.field("away", true);
+    const HolderMeta* meta = waiter->request.meta.get();
+    if (meta && !meta->label.empty()) tell.json.field("label", meta->label);
     tell.json.end_object();
   }
   tell.json.end_array().field("waiting", line.size());

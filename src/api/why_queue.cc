@@ -59,6 +59,8 @@ void show_takers(Tell& tell, const State& state, queue::QueueNo no) {
     tell.moment("since", taker->since);
     tell.moment("until", taker->until);
     if (!session::is_here(state, taker->session)) tell.json.field("away", true);
+    const HolderMeta* meta = taker->meta.get();
+    if (meta && !meta->label.empty()) tell.json.field("label", meta->label);
     tell.json.end_object();
   }
   tell.json.end_array();

@@ -111,7 +111,8 @@ class Reader {
   }
 
  private:
-  // Whether it is an option of ours, all of it.
+  // Whether it is an option of ours, all of it. One without a name is for help and completion: it
+  // belongs to whom the rest is passed on to.
   bool knows(std::string_view word) const {
     if (word.starts_with("--")) {
       const std::string_view name = word.substr(2, word.find('=') - 2);
@@ -120,7 +121,7 @@ class Reader {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Option* option = option_lettered(own_, word[i]);
       if (option == nullptr) option = option_lettered(globals, word[i]);
-      if (option == nullptr) return false;
+      if (option == nullptr || option->name.empty()) return false;
       if (option->takes != Takes::Nothing) return true;  // the rest is its value
     }
     return true;
@@ -230,7 +231,7 @@ class Reader {
 // Names and texts are UTF-8: what is not would come out as another name. Data is handed over as it
 // is, and the paths of files are the file system's.
 bool must_be_text(const Command& command, std::size_t place) {
-  if (command.arguments.empty()) return true;
+  if (command.arguments.empty()) return !command.passes_options;
   const Argument& argument = command.arguments[std::min(place, command.arguments.size() - 1)];
   return argument.completes != Completes::File && !argument.name.starts_with("DATA");
 }
@@ -241,7 +242,7 @@ std::string judge_arguments(const Command& command, const Parsed& parsed) {
     if (!codec::is_utf8(parsed.words[i])) return fmt::format("argument {} is not UTF-8", i + 1);
   }
   std::size_t least = 0;
-  bool unbounded = false;
+  bool unbounded = command.passes_options;
   for (const Argument& argument : command.arguments) {
     const bool needed = argument.count == Count::One || argument.count == Count::Some;
     if (needed && parsed.words.size() <= least) {

@@ -52,7 +52,7 @@ enum class Completes : std::uint8_t {
 };
 
 struct Option {
-  std::string_view name = {};  // without its dashes
+  std::string_view name = {};  // without its dashes; empty: it has a letter only
   char letter = 0;             // 0: none
   Takes takes = Takes::Nothing;
   std::string_view value = {};  // what help calls the value: D, N, NAME

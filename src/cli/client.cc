@@ -34,7 +34,9 @@ std::string as_typed(const std::string& message, std::string_view field) {
   if (!field.ends_with("_ms") || !message.starts_with(field)) return message;
   std::string option(field.substr(0, field.size() - 3));
   std::ranges::replace(option, '_', '-');
-  return "--" + option + message.substr(field.size());
+  std::string typed = "--" + option + message.substr(field.size());
+  if (typed.find(" must be at ") != std::string::npos) typed += "ms";
+  return typed;
 }
 
 Answer answer_in(const Json& message) {

@@ -42,7 +42,10 @@ Context::Context(const Parsed& parsed, std::string version) : version_(std::move
   if (parsed.text("color") == "always") output.look.color = When::Always;
   if (parsed.text("color") == "never") output.look.color = When::Never;
   output.usual = usual_look;
-  if (parsed.command != nullptr) output.command = parsed.command->name;
+  if (parsed.command != nullptr) {
+    output.command = parsed.command->name;
+    options_ = parsed.command->options;
+  }
   if (const auto home = parsed.text("home")) home_ = *home;
   if (const auto project = parsed.text("project")) project_ = *project;
 }
@@ -157,8 +160,16 @@ int Context::fail(Failure failure) {
                              printable(mistake["message"].text())));
     }
   }
-  constexpr std::string_view field = "meta.";
-  if (failure.message.starts_with(field)) failure.message.replace(0, field.size(), "--");
+  constexpr std::string_view meta = "meta.";
+  if (failure.message.starts_with(meta)) failure.message.replace(0, meta.size(), "--");
+  // `max_attempts` was typed as --max-attempts, if the command has an option of that name.
+  const std::string& field = failure.details["field"].text();
+  std::string option = field;
+  std::ranges::replace(option, '_', '-');
+  const bool is_option = std::ranges::find(options_, option, &Option::name) != options_.end();
+  if (!field.empty() && is_option && failure.message.starts_with(field + " ")) {
+    failure.message.replace(0, field.size(), "--" + option);
+  }
   failure.message = here(failure.message);
   return output.fail(failure);
 }

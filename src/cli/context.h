@@ -10,6 +10,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 // What a command has at hand: what to say and whom to ask. Nothing is looked up or connected before
@@ -68,6 +69,7 @@ class Context {
   std::optional<std::string> home_;
   std::optional<std::string> project_;
   std::string version_;
+  std::span<const Option> options_;  // of the command
   std::unique_ptr<Client> client_;
   std::optional<config::Settings> settings_;
 };

@@ -9,7 +9,6 @@
 #include "tools/runbook_command.h"
 #include "tools/runbook_examples.h"
 
-#include <algorithm>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -32,13 +31,13 @@ int main(int argc, char** argv) {
   if (!words.empty() && words.front() == "hold") {
     return reeve::adapters::hold(std::span(words).subspan(1));
   }
-  const bool wants_help = std::ranges::find(words, "--help") != words.end();
-  if (as_beanstalkd || (!words.empty() && words.front() == "beanstalkd" && !wants_help)) {
-    return reeve::daemon::run_as_beanstalkd(std::span(words).subspan(as_beanstalkd ? 0 : 1),
-                                            REEVE_VERSION);
-  }
+  if (as_beanstalkd) return reeve::daemon::run_as_beanstalkd({.words = words}, REEVE_VERSION);
   const auto daemon_run = [](std::span<const std::string_view> rest) {
     return reeve::daemon::run(rest, REEVE_VERSION);
+  };
+  const auto beanstalkd = [](const reeve::cli::BeanstalkdAsk& ask) {
+    return reeve::daemon::run_as_beanstalkd({ask.words, ask.home, ask.project, ask.json},
+                                            REEVE_VERSION);
   };
   const reeve::cli::Runbooks runbooks{.command = reeve::tools::runbook_command,
                                       .dry_run = reeve::tools::dry_run_command,
@@ -55,6 +54,7 @@ int main(int argc, char** argv) {
   return reeve::cli::run(words,
                          {.version = REEVE_VERSION,
                           .daemon_run = daemon_run,
+                          .beanstalkd = beanstalkd,
                           .journal = journal,
                           .runbooks = runbooks,
                           .history = reeve::tools::history_query});

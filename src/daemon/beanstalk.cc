@@ -58,10 +58,14 @@ Result<BeanstalkDoor> BeanstalkDoor::open(const BeanstalkWords& words,
   api::beanstalk::Settings settings;
   settings.job_bytes = words.job_bytes;
   if (words.project) {
-    const ProjectNo* project = state.projects.by_name.find(*words.project);
+    const bool is_folder = words.project->starts_with('/');
+    const ProjectNo* project = is_folder ? state.projects.by_path.find(*words.project)
+                                         : state.projects.by_name.find(*words.project);
     if (!project) {
       return fail(Error::Code::NotFound,
-                  fmt::format("--project {}: there is no such project", *words.project));
+                  fmt::format("--project {}: there is no such project; `reeve project list` has "
+                              "those that are known",
+                              *words.project));
     }
     settings.project = *project;
   }

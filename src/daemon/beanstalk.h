@@ -20,7 +20,7 @@ namespace reeve::daemon {
 struct BeanstalkWords {
   std::vector<Address> addresses;
   bool is_public = false;
-  std::optional<std::string> project;  // by its name
+  std::optional<std::string> project;  // by its name, or the path of its folder
   std::uint32_t job_bytes = api::beanstalk::default_job_bytes;
 };
 

@@ -69,7 +69,9 @@ std::string find_socket(const std::string& home) {
   return home + "/reeve.sock";
 }
 
-Result<Descriptor> open_private_folder(const std::string& path, bool others_may_look) {
+Result<Descriptor> open_private_folder(const std::string& path,
+                                       bool others_may_look,
+                                       std::string_view otherwise) {
   Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!folder) {
     struct stat link{};
@@ -84,18 +86,17 @@ Result<Descriptor> open_private_folder(const std::string& path, bool others_may_
     return fail(Error::Code::Io, fmt::format("cannot look at {}: {}", path, reason(errno)));
   }
   if (about.st_uid != geteuid()) {
-    return fail(Error::Code::Io,
-                fmt::format("{} belongs to another user (uid {}); choose another with --home DIR",
-                            path,
-                            about.st_uid));
+    return fail(
+        Error::Code::Io,
+        fmt::format("{} belongs to another user (uid {}); {}", path, about.st_uid, otherwise));
   }
   const mode_t forbidden = others_may_look ? 022 : 077;
   if ((about.st_mode & forbidden) != 0 && !may_become_a_home(folder.get())) {
     return fail(Error::Code::Io,
-                fmt::format("{} is open to others (mode {:04o}) and no home of Reeve; choose "
-                            "another with --home DIR",
+                fmt::format("{} is open to others (mode {:04o}) and no home of Reeve; {}",
                             path,
-                            about.st_mode & 07777U));
+                            about.st_mode & 07777U,
+                            otherwise));
   }
   if ((about.st_mode & forbidden) != 0) {
     return fail(Error::Code::Io,
@@ -112,7 +113,7 @@ Result<Descriptor> open_home(const std::string& path) {
   if (lstat(path.c_str(), &about) != 0) {
     if (auto made = journal::make_directory(path); !made) return fail(made.error());
   }
-  return open_private_folder(path, false);
+  return open_private_folder(path, false, "choose another with --home DIR");
 }
 
 Result<Instance> Instance::claim(const Descriptor& home, const std::string& path) {

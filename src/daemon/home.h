@@ -26,7 +26,10 @@ std::string find_socket(const std::string& home);
 Result<Descriptor> open_home(const std::string& path);
 
 // That a folder (of a socket, say) is fit: this user's, and nobody else may write to it.
-Result<Descriptor> open_private_folder(const std::string& path, bool others_may_look);
+// `otherwise` is what to do if it is not: where another one can be named.
+Result<Descriptor> open_private_folder(const std::string& path,
+                                       bool others_may_look,
+                                       std::string_view otherwise);
 
 // One daemon a home: a lock on the file daemon.lock, held as long as this object lives, with who
 // holds it written in the file as one line of JSON: {"pid","version","socket"}.

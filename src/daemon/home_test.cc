@@ -81,12 +81,21 @@ TEST_F(HomeTest, ASocketThatSomebodyAnswersOnIsLeftAlone) {
   chmod(path.c_str(), 0700);
   const Address address = UnixAddress{path / "s"};
   {
-    const Result<Descriptor> first = open_listener(address);
+    const Result<Descriptor> first = open_listener(address, "$REEVE_SOCKET");
     ASSERT_TRUE(first);
-    EXPECT_FALSE(open_listener(address));
+    EXPECT_FALSE(open_listener(address, "$REEVE_SOCKET"));
     EXPECT_TRUE(std::filesystem::exists(path / "s"));
   }
-  EXPECT_TRUE(open_listener(address)) << "nobody is there any more";
+  EXPECT_TRUE(open_listener(address, "$REEVE_SOCKET")) << "nobody is there any more";
+}
+
+TEST_F(HomeTest, WhoNamedASocketInABadFolderIsToldWhereHeNamedIt) {
+  std::filesystem::create_directories(path / "something");
+  ASSERT_EQ(chmod(path.c_str(), 0777), 0);
+  const auto refused = open_listener(UnixAddress{path / "s"}, "$REEVE_SOCKET");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("with $REEVE_SOCKET"), std::string::npos);
+  EXPECT_EQ(refused.error().message.find("--home"), std::string::npos);
 }
 
 }  // namespace

@@ -61,14 +61,15 @@ Result<void> remove_dead(const Descriptor& folder,
   return {};
 }
 
-Result<Descriptor> listen_unix(const UnixAddress& where) {
+Result<Descriptor> listen_unix(const UnixAddress& where, std::string_view named_by) {
   const std::size_t slash = where.path.rfind('/');
   const std::string name = where.path.substr(slash + 1);
   const std::string parent = slash == 0 ? "/" : where.path.substr(0, slash);
   if (slash == std::string::npos || name.empty() || name.size() > 80) {
     return fail(Error::Code::BadRequest, fmt::format("{} cannot be a socket's path", where.path));
   }
-  Result<Descriptor> folder = open_private_folder(parent, true);
+  const std::string otherwise = fmt::format("name a socket in another folder with {}", named_by);
+  Result<Descriptor> folder = open_private_folder(parent, true, otherwise);
   if (!folder) return fail(folder.error());
   if (auto removed = remove_dead(*folder, name, where.path); !removed) return fail(removed.error());
   Descriptor listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -131,10 +132,10 @@ std::string to_text(const Address& address) {
       [](const TcpAddress& where) { return fmt::format("{}:{}", where.host, where.port); });
 }
 
-Result<Descriptor> open_listener(const Address& address) {
+Result<Descriptor> open_listener(const Address& address, std::string_view named_by) {
   return match(
       address,
-      [](const UnixAddress& where) { return listen_unix(where); },
+      [&](const UnixAddress& where) { return listen_unix(where, named_by); },
       [](const TcpAddress& where) { return listen_tcp(where); });
 }
 

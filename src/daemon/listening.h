@@ -41,8 +41,9 @@ struct Listen {
 };
 
 // A socket that listens. Of a unix one: in a folder that is this user's, mode 0600; a path of any
-// length; in the place of a dead one, never of one that somebody answers on.
-Result<Descriptor> open_listener(const Address& address);
+// length; in the place of a dead one, never of one that somebody answers on. `named_by` is where
+// its address was said, for whoever has to say another.
+Result<Descriptor> open_listener(const Address& address, std::string_view named_by);
 
 // Whether the other side is a process of this user.
 bool is_own_user(int socket);

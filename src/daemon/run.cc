@@ -130,6 +130,17 @@ void tell_starter(int& descriptor, std::string_view text) {
   descriptor = -1;
 }
 
+// A person at a terminal sees that it serves; its log has the rest.
+void tell_terminal(const Words& words, std::string_view version, const api::About& about) {
+  if (isatty(STDERR_FILENO) == 0) return;
+  std::string text = fmt::format("reeve {} ready, listening on {}", version, about.socket);
+  for (const Address& address : words.beanstalk.addresses) {
+    text += fmt::format(" and, for beanstalkd's clients, {}", to_text(address));
+  }
+  text += "; Ctrl-C stops it, `reeve daemon logs -f` shows its log\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
 // systemd's readiness protocol: a datagram to the socket it names.
 void tell_systemd(std::string_view state) {
   const char* path = std::getenv("NOTIFY_SOCKET");  // NOLINT(concurrency-mt-unsafe)
@@ -311,14 +322,16 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
                       return std::make_unique<api::Rpc>(session, desk);
                     },
                     std::string(no_room)};
-  Result<Descriptor> listener = open_listener(main.address);
+  Result<Descriptor> listener = open_listener(main.address, "$REEVE_SOCKET");
   if (!listener) return fail(listener.error());
   loop.listen(*std::move(listener), main);
   for (const Address& address : words.beanstalk.addresses) {
-    Result<Descriptor> door = open_listener(address);
+    Result<Descriptor> door = open_listener(address, "--beanstalk unix:PATH");
     if (!door) return fail(door.error());
     loop.listen(*std::move(door), beanstalk->listen(address));
-    log.say("beanstalkd's clients are served on {}", to_text(address));
+    log.say("beanstalkd's clients are served on {}, with the queues of {}",
+            to_text(address),
+            words.beanstalk.project.value_or("default"));
   }
   loop.on_drain([&] { beanstalk->drain(); });
 
@@ -331,6 +344,7 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
             about.pid,
             replayed,
             about.socket);
+    if (!words.foreground_log && !words.json && ready_fd < 0) tell_terminal(words, version, about);
     tell_starter(ready_fd, "ready");
     tell_systemd("READY=1");
   });
@@ -341,31 +355,36 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
 
 }  // namespace
 
-int run(std::span<const std::string_view> arguments, std::string_view version) {
-  const auto complain = [](const Error& error, bool json) {
-    std::string line;
-    if (json) {
-      line = fmt::format(
-          R"({{"success":false,"command":"daemon run","error":{{"code":"{}","message":)",
-          code_of(error.code));
-      codec::append_json_string(line, error.message);
-      line += R"(,"details":{}}})"
-              "\n";
-    } else {
-      line = fmt::format("reeve: {}\n", error.message);
-    }
-    std::fwrite(line.data(), 1, line.size(), json ? stdout : stderr);
-    return exit_of(error.code);
-  };
+int complain(const Error& error, bool json, std::string_view command) {
+  std::string line;
+  if (json) {
+    line = fmt::format(R"({{"success":false,"command":"{}","error":{{"code":"{}","message":)",
+                       command,
+                       code_of(error.code));
+    codec::append_json_string(line, error.message);
+    line += R"(,"details":{}}})"
+            "\n";
+  } else {
+    line = fmt::format("reeve: {}\n", error.message);
+  }
+  std::fwrite(line.data(), 1, line.size(), json ? stdout : stderr);
+  return exit_of(error.code);
+}
+
+int run(std::span<const std::string_view> arguments,
+        std::string_view version,
+        std::string_view command) {
   const Result<Words> words = read_words(arguments);
-  if (!words)
-    return complain(words.error(), std::ranges::find(arguments, "--json") != arguments.end());
+  if (!words) {
+    const bool json = std::ranges::find(arguments, "--json") != arguments.end();
+    return complain(words.error(), json, command);
+  }
   Log log;
   int ready_fd = words->ready_fd;
   if (const Result<void> served = serve(*words, version, log, ready_fd); !served) {
     log.line(served.error().message);
     tell_starter(ready_fd, served.error().message);
-    return complain(served.error(), words->json);
+    return complain(served.error(), words->json, command);
   }
   return 0;
 }

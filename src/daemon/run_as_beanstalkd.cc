@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -12,13 +13,20 @@ namespace {
 
 void print(std::FILE* out, std::string_view text) { std::fwrite(text.data(), 1, text.size(), out); }
 
+std::optional<std::string> usual_project() {
+  const char* name = std::getenv("REEVE_PROJECT");  // NOLINT(concurrency-mt-unsafe): one thread
+  return name && *name != '\0' ? std::optional<std::string>(name) : std::nullopt;
+}
+
 }  // namespace
 
-int run_as_beanstalkd(std::span<const std::string_view> arguments, std::string_view version) {
-  const Result<api::beanstalk::Options> options = api::beanstalk::parse_options(arguments);
+int run_as_beanstalkd(const AsBeanstalkd& ask, std::string_view version) {
+  constexpr std::string_view command = "beanstalkd";
+  Result<api::beanstalk::Options> options = api::beanstalk::parse_options(ask.words);
   if (!options) {
-    print(stderr, fmt::format("reeve beanstalkd: {}\n", options.error().message));
-    return 2;
+    Error error = options.error();
+    if (!ask.json) error.message.insert(0, "beanstalkd: ");
+    return complain(error, ask.json, command);
   }
   if (options->help || options->version) {
     const std::string told = fmt::format("beanstalkd 1.12 (reeve {})\n", version);
@@ -32,8 +40,12 @@ int run_as_beanstalkd(std::span<const std::string_view> arguments, std::string_v
   std::vector<std::string_view> words{
       "--foreground-log", "--beanstalk", options->address, "--beanstalk-job-bytes", bytes};
   if (options->is_public) words.emplace_back("--beanstalk-public");
-  if (options->home) words.insert(words.end(), {"--home", *options->home});
-  return run(words, version);
+  const std::optional<std::string> home = options->home ? options->home : ask.home;
+  if (home) words.insert(words.end(), {"--home", *home});
+  const std::optional<std::string> project = ask.project ? ask.project : usual_project();
+  if (project) words.insert(words.end(), {"--project", *project});
+  if (ask.json) words.emplace_back("--json");
+  return run(words, version, command);
 }
 
 }  // namespace reeve::daemon

@@ -142,7 +142,8 @@ Result<Options> parse_options(std::span<const std::string_view> words) {
 const std::string_view options_help =
     "Use: reeve beanstalkd [OPTIONS]\n"
     "\n"
-    "Serves the queues of the default project to clients of beanstalkd.\n"
+    "Serves the queues of the project $REEVE_PROJECT, else of default, to clients of\n"
+    "beanstalkd.\n"
     "\n"
     " -b DIR   the home to keep everything in (default is reeve's own)\n"
     " -l ADDR  listen on address, or unix:PATH (default is 127.0.0.1)\n"

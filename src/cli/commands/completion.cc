@@ -168,12 +168,21 @@ class Completer {
 
   void offer_options(const Command* command) {
     if (command != nullptr) {
-      for (const Option& option : command->options)
-        offer(fmt::format("--{}", option.name), option.help);
+      for (const Option& option : command->options) {
+        offer(option.name.empty() ? fmt::format("-{}", option.letter)
+                                  : fmt::format("--{}", option.name),
+              option.help);
+      }
       if (command->takes_command) offer("--", "the command to run");
     }
-    for (const Option& option : global_options)
-      offer(fmt::format("--{}", option.name), option.help);
+    const auto is_own = [&](const Option& option) {
+      return command != nullptr &&
+             std::ranges::find(command->options, option.name, &Option::name) !=
+                 command->options.end();
+    };
+    for (const Option& option : global_options) {
+      if (!is_own(option)) offer(fmt::format("--{}", option.name), option.help);
+    }
   }
 
   void offer_argument(const Command& command, std::size_t command_words) {

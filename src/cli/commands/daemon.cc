@@ -324,11 +324,6 @@ constexpr std::array<Command, 6> commands{{
 
 }  // namespace
 
-// It is another program, in this one's file: it gets its words before anybody else.
-int beanstalkd_command(Context& context, const Parsed&) {
-  return context.misuse("options of beanstalkd come behind it: `reeve beanstalkd -b DIR`");
-}
-
 const Group daemon_group{.word = "daemon",
                          .summary = "the process that remembers; started when needed",
                          .commands = commands};

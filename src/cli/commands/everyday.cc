@@ -1,3 +1,4 @@
+#include "cli/commands/beanstalkd.h"
 #include "cli/commands/groups.h"
 
 #include <array>
@@ -19,7 +20,7 @@ constexpr std::array<Option, 1> why_options{
       .takes = Takes::Text,
       .value = "K",
       .help = "if several things have the name",
-      .choices = "lock|sem|queue|worker|cron|item|pipeline|decision|agent"}}};
+      .choices = "lock|sem|queue|worker|cron|item|pipeline|decision|agent|task|section"}}};
 constexpr std::array<Example, 3> why_examples{
     {{"reeve why pipe-4f7kq2", "its guard's last output, its lock's holder, the open question"},
      {"reeve why deploy", "who holds it, since when, in which process, who waits, what is next"},
@@ -51,11 +52,9 @@ constexpr std::array<Option, 2> sql_options{
 constexpr std::array<Example, 4> sql_examples{
     {{"reeve sql \"SELECT at, kind, subject FROM events ORDER BY seq DESC LIMIT 10\"",
       "the last ten events"},
-     {"reeve sql \"SELECT holder, sum(released_ms - acquired_ms) / 1000 AS s FROM lock_holds GROUP "
-      "BY holder\"",
-      "who held locks how long"},
-     {"reeve sql --csv \"SELECT * FROM item_attempts WHERE outcome <> 'completed'\" > failed.csv",
-      "for a spreadsheet"},
+     {"reeve sql \"SELECT holder, count(*) AS times FROM lock_holds GROUP BY holder\"",
+      "who held locks how often"},
+     {"reeve sql --csv \"SELECT * FROM item_attempts\" > attempts.csv", "for a spreadsheet"},
      {"reeve sql --schema", "what can be asked for; docs/history.md says what it means"}}};
 constexpr std::array<Argument, 1> history_arguments{
     {{.name = "ID|NAME|rebuild", .count = Count::Maybe, .completes = Completes::Lock}}};
@@ -101,24 +100,6 @@ constexpr std::array<Example, 2> restore_examples{
     {{"reeve --home ~/new restore ~/reeve.backup", "into a new home"},
      {"reeve restore ~/reeve.backup",
       "after `reeve daemon stop`, and with HOME/journal moved elsewhere"}}};
-
-constexpr std::array<Option, 4> beanstalkd_options{
-    {{.letter = 'b',
-      .takes = Takes::Text,
-      .value = "DIR",
-      .help = "the home; default: as for every command",
-      .completes = Completes::File},
-     {.letter = 'l',
-      .takes = Takes::Text,
-      .value = "ADDR",
-      .help = "listen there, or on unix:PATH; default: 127.0.0.1"},
-     {.letter = 'p', .takes = Takes::Number, .value = "PORT", .help = "default: 11300"},
-     {.letter = 'z',
-      .takes = Takes::Number,
-      .value = "BYTES",
-      .help = "the most a job may have; default: 65535"}}};
-constexpr std::array<Example, 1> beanstalkd_examples{
-    {{"reeve beanstalkd -l 127.0.0.1 -p 11300", "as beanstalkd; docs/beanstalkd.md tells more"}}};
 
 constexpr std::array<Argument, 2> run_arguments{
     {{.name = "NAME", .completes = Completes::RunCommand},
@@ -377,13 +358,7 @@ constexpr std::array<Command, 28> commands{{
                 "after the backup is not in it: fencing tokens begin again from there.",
      .examples = restore_examples,
      .run = restore_command},
-    {.name = "beanstalkd",
-     .summary = "be a daemon for clients of beanstalkd",
-     .options = beanstalkd_options,
-     .details = "With the options of beanstalkd, which come behind it; those of its binlog are "
-                "taken and change nothing, for everything that is answered is on disk.",
-     .examples = beanstalkd_examples,
-     .run = beanstalkd_command},
+    beanstalkd_entry,
     {.name = "completion",
      .summary = "completions for bash, zsh or fish",
      .arguments = shell,

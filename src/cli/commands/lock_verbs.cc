@@ -208,7 +208,9 @@ int list(Context& context, const Parsed& parsed) {
   }
   if (context.quiet()) return output.done();
   if (table.empty()) {
-    output.note("no locks; take one with `reeve lock acquire NAME`");
+    output.note(parsed.words.empty()
+                    ? "no locks; take one with `reeve lock acquire NAME`"
+                    : fmt::format("no lock's name begins with {}", printable(parsed.words[0])));
     return output.done();
   }
   output.out(table.write(Output::out_width(), output));

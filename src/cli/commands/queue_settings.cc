@@ -4,9 +4,26 @@
 
 #include <fmt/format.h>
 
-#include <string_view>
-
 namespace reeve::cli {
+
+Result<Backoff> read_backoff(std::string_view text) {
+  const std::size_t dots = text.find("..");
+  const Result<Duration> first = parse_duration(text.substr(0, dots));
+  const Result<Duration> longest =
+      dots == std::string_view::npos ? first : parse_duration(text.substr(dots + 2));
+  if (!first || !longest) {
+    return reeve::fail(
+        Error::Code::BadRequest,
+        fmt::format("--backoff wants two durations such as 1s..5m, not \"{}\"", text));
+  }
+  if (*longest < *first) {
+    return reeve::fail(
+        Error::Code::BadRequest,
+        fmt::format("--backoff {}: the first pause is longer than the longest, which comes second",
+                    text));
+  }
+  return Backoff{*first, *longest};
+}
 
 std::string settings_of(const Json& queue) {
   const auto lapse = [&](std::string_view name) { return rough_duration(queue[name].number()); };

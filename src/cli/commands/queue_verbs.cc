@@ -72,16 +72,10 @@ int create(Context& context, const Parsed& parsed) {
   Json first;
   Json most;
   if (const auto backoff = parsed.text("backoff")) {
-    const std::size_t dots = backoff->find("..");
-    const auto from = parse_duration(backoff->substr(0, dots));
-    const auto to =
-        dots == std::string_view::npos ? from : parse_duration(backoff->substr(dots + 2));
-    if (!from || !to) {
-      return context.misuse(
-          fmt::format("--backoff wants two durations such as 1s..5m, not \"{}\"", *backoff));
-    }
-    first = Json(static_cast<std::int64_t>(from->count()));
-    most = Json(static_cast<std::int64_t>(to->count()));
+    const Result<Backoff> pauses = read_backoff(*backoff);
+    if (!pauses) return context.misuse(pauses.error().message);
+    first = Json(static_cast<std::int64_t>(pauses->first.count()));
+    most = Json(static_cast<std::int64_t>(pauses->longest.count()));
   }
   const Answer answer = context.client().change(
       "queue.create",
@@ -377,6 +371,9 @@ int purge(Context& context, const Parsed& parsed) {
   const std::string state(*parsed.text("state"));
   const std::string which = state == "pending" ? "pending and delayed" : state;
   if (!parsed.has("yes")) {
+    // Nobody is asked about what is not there.
+    const Answer found = context.client().ask("queue.stats", json_of({{"queue", parsed.words[0]}}));
+    if (!found) return context.fail(found.error());
     if (::isatty(STDIN_FILENO) == 0 || context.json()) {
       return context.fail(Failure{
           "NOT_ALLOWED",

@@ -373,6 +373,9 @@ int queue_work(Context& context, const Parsed& parsed) {
   if (concurrency < 1 || concurrency > 1000) {
     return context.misuse("--concurrency is between 1 and 1000");
   }
+  if (parsed.text("exec")->find_first_not_of(" \t\n") == std::string_view::npos) {
+    return context.misuse("--exec wants a command, and was given none");
+  }
   return Workshop(context, parsed).run();
 }
 

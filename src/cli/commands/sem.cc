@@ -218,7 +218,10 @@ int list(Context& context, const Parsed& parsed) {
   }
   if (context.quiet()) return output.done();
   if (table.empty()) {
-    output.note("no semaphores; make one with `reeve sem create NAME --capacity N`");
+    output.note(
+        parsed.words.empty()
+            ? "no semaphores; make one with `reeve sem create NAME --capacity N`"
+            : fmt::format("no semaphore's name begins with {}", printable(parsed.words[0])));
     return output.done();
   }
   output.out(table.write(Output::out_width(), output));
