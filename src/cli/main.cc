@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
                                       .plan_run = reeve::tools::plan_run,
                                       .plan_pipeline = reeve::tools::plan_pipeline,
                                       .plan_start = reeve::tools::plan_start,
+                                      .plan_load = reeve::tools::plan_load,
                                       .names = reeve::tools::names_in_runbooks,
                                       .usage = reeve::tools::usage_of_command,
                                       .plan_monitor = reeve::tools::plan_monitor,

@@ -35,6 +35,7 @@ struct Runbooks {
       plan_pipeline = {};
   std::function<Or<tools::Definitions>(std::string_view, const std::string&, const Place&)>
       plan_start = {};
+  std::function<Or<tools::Definitions>(const Place&)> plan_load = {};
   std::function<std::vector<std::pair<std::string, std::string>>(std::string_view, const Place&)>
       names = {};
   std::function<Or<std::string>(const std::string&, const Place&)> usage = {};

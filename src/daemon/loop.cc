@@ -62,6 +62,7 @@ Loop::Loop(api::About about,
       desk_(*this),
       clock_(remembered.state.now, read_clocks()),
       last_checkpoint_(remembered.snapshot),
+      last_life_(remembered.stamp.wall),
       engine_(std::move(remembered),
               engine::Ports{hands_, desk_, {{"history", {&history_, history_.had()}}}}),
       peers_(poller_, desk_, log_, random_session()),
@@ -71,6 +72,7 @@ Loop::Loop(api::About about,
   poller_.add(hands_.fd(), {Mark::Kind::Hands}, EPOLLIN, true);
   writer_ = std::make_unique<engine::Writer>(*journal_, [this] { poller_.wake(); });
   keeper_ = std::make_unique<engine::Keeper>(*journal_, [this] { poller_.wake(); });
+  runbook_watch_ = std::make_unique<RunbookWatch>(about_.home, [this] { poller_.wake(); });
   history_.wake_with([this] { poller_.wake(); });
 }
 
@@ -91,6 +93,7 @@ Result<void> Loop::run(const std::function<void()>& ready) {
   engine_.begin(now_);
   engine_.submit({}, Request{.command = dispatch::SawBoot{about_.boot_id}}, now_);
   live_by(settings_);
+  watch_runbooks(last_life_ - RunbookWatch::unseen);
   ready();
   more_ = true;
   while (stage_ != Stage::Over && !engine_.wants_stop()) turn();
@@ -120,6 +123,9 @@ void Loop::turn() {
     writer_->commit(*std::move(batch));
     collect();  // a quick disk has it already; else there is none while it is on its way
   }
+  watch_runbooks(
+      now_.wall -
+      RunbookWatch::tick);  // before anybody knows that they are in force, and changes them
   engine_.deliver();
   keep();
   if (desk_.catch_up(now_)) more_ = true;
@@ -308,6 +314,7 @@ void Loop::stop(bool kill) {
   stage_ = kill ? Stage::Ending : Stage::Finishing;
   stage_until_ = now_.now + (kill ? ending : last_words);
   stopped_at_ = read_clocks().boot;
+  runbook_watch_.reset();
   peers_.stop_listening();
   peers_.stop_reading();
   more_ = true;

@@ -8,6 +8,7 @@
 #include "daemon/log.h"
 #include "daemon/peers.h"
 #include "daemon/poller.h"
+#include "daemon/runbook_watch.h"
 #include "daemon/settings.h"
 #include "engine/clock.h"
 #include "engine/engine.h"
@@ -84,6 +85,7 @@ class Loop final : public api::Steward {
   void live_by(const Settings& settings);
   adapters::Surroundings surroundings(const adapters::Inherited& for_runs);
   std::string json_of(const Event& event) const;
+  void watch_runbooks(Wall since);
   void keep();
   void keep_history();
   void begin_rebuild();
@@ -106,10 +108,13 @@ class Loop final : public api::Steward {
   api::Desk desk_;
   engine::Clock clock_;
   engine::Sequence last_checkpoint_ = 0;
+  Wall last_life_;  // the last that was written before this start
   engine::Engine engine_;
   Peers peers_;
   std::unique_ptr<engine::Writer> writer_;
   std::unique_ptr<engine::Keeper> keeper_;
+  std::unique_ptr<RunbookWatch> runbook_watch_;    // none: stopping
+  PersistentMap<ProjectNo, std::string> watched_;  // the definitions in force when it was told
 
   Stamp now_;
   engine::Reading reading_;

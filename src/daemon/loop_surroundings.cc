@@ -7,7 +7,7 @@
 #include <system_error>
 #include <unistd.h>
 
-// What the hands know of the daemon they belong to.
+// What the hands know of the daemon they belong to, and what the watch over runbooks does.
 namespace reeve::daemon {
 
 adapters::Surroundings Loop::surroundings(const adapters::Inherited& for_runs) {
@@ -31,6 +31,24 @@ adapters::Surroundings Loop::surroundings(const adapters::Inherited& for_runs) {
   around.state = [this]() -> const State& { return engine_.state(); };
   around.event_json = [this](const Event& event) { return json_of(event); };
   return around;
+}
+
+// Every turn asks whether there are other definitions in force than before; the maps share what is
+// equal, so that takes no longer with many projects. `since`: what changed before that was seen.
+void Loop::watch_runbooks(Wall since) {
+  if (!runbook_watch_) return;
+  for (const std::string& line : runbook_watch_->take_lines()) log_.line(line);
+  const State& state = engine_.state();
+  if (watched_ == state.definitions.current) return;
+  watched_ = state.definitions.current;
+  RunbookWatch::Places places;
+  for (const auto& [number, hash] : watched_) {
+    const definition::Set* const set = definition::current(state.definitions, number);
+    const project::Project* const project = state.projects.projects.find(number);
+    if (!set || !project || set->root.empty()) continue;
+    places[number] = {project->name, set->root};
+  }
+  runbook_watch_->watch(std::move(places), since);
 }
 
 std::string Loop::json_of(const Event& event) const {

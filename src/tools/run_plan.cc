@@ -14,8 +14,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <set>
+#include <system_error>
 
 namespace reeve::tools {
 namespace {
@@ -24,12 +26,13 @@ constexpr int exit_failed = 1;
 constexpr int exit_usage = 2;
 constexpr int exit_not_found = 3;
 
-CannotRun wrong(const runbook::Mistakes& mistakes) {
+CannotRun wrong(const runbook::Mistakes& mistakes, std::string_view undone = "run") {
   CannotRun cannot{exit_failed, "RUNBOOK_WRONG", {}, {}, {}};
   cannot.message =
       mistakes.size() == 1
-          ? "there is a mistake in the runbooks; nothing was run"
-          : fmt::format("there are {} mistakes in the runbooks; nothing was run", mistakes.size());
+          ? fmt::format("there is a mistake in the runbooks; nothing was {}", undone)
+          : fmt::format(
+                "there are {} mistakes in the runbooks; nothing was {}", mistakes.size(), undone);
   cannot.details = fmt::format(R"({{"mistakes":{}}})", mistakes_json(mistakes));
   for (const runbook::Mistake& mistake : mistakes) cannot.lines.push_back(to_text(mistake));
   return cannot;
@@ -113,6 +116,7 @@ std::expected<Definitions, CannotRun> definitions_of(const runbook::Runbook& run
   }
   Definitions definitions;
   definitions.hash = runbook.set.hash;
+  definitions.count = runbook.defined.size();
   definitions.pass_env.assign(reach.pass_env.begin(), reach.pass_env.end());
   definitions.secret.assign(reach.secret.begin(), reach.secret.end());
   // The project's number is the daemon's to fill in.
@@ -290,6 +294,27 @@ std::expected<Definitions, CannotRun> plan_start(std::string_view kind,
     if (const auto* run = std::get_if<cron::RunPipeline>(&cron->run)) reach.pipeline(run->pipeline);
   }
   return definitions_of(opened->runbook, reach);
+}
+
+std::expected<Definitions, CannotRun> plan_load(const RunbookPlace& place) {
+  const std::filesystem::path folder = std::filesystem::path(place.files()) / ".reeve" / "runbooks";
+  std::error_code error;
+  const std::filesystem::directory_iterator opened_folder(folder, error);
+  const bool missing = error == std::errc::no_such_file_or_directory;
+  if (error && !missing) {
+    return std::unexpected(
+        CannotRun{exit_failed,
+                  "IO",
+                  fmt::format("cannot look into {}: {}", folder.string(), error.message())});
+  }
+  std::error_code ignored;
+  if (missing && !std::filesystem::is_directory(place.files(), ignored)) {
+    return std::unexpected(CannotRun{
+        exit_not_found, "NOT_FOUND", fmt::format("there is no folder {}", place.files())});
+  }
+  const auto opened = open_runbooks(place);
+  if (!opened) return std::unexpected(wrong(opened.error(), "loaded"));
+  return definitions_of(opened->runbook, Reach(opened->runbook.set));
 }
 
 std::expected<MonitorPlan, CannotRun> plan_monitor(const std::string& name,

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-// What `reeve run NAME ARGS`, `worker start`, `cron enable` and `pipeline start` are to ask of the
-// daemon, worked out from the project's runbooks. The files are read anew every time; nothing is
-// changed, and no daemon is needed for it.
+// What `reeve run NAME ARGS`, `worker start`, `cron enable`, `pipeline start` and `runbook load`
+// are to ask of the daemon, worked out from the project's runbooks. The files are read anew every
+// time; nothing is changed, and no daemon is needed for it.
 //
 // Only plain types, so that whoever asks needs to know nothing of runbooks.
 namespace reeve::tools {
@@ -43,6 +43,7 @@ using Words = std::vector<std::pair<std::string, std::string>>;
 // The definitions that what is asked relies on.
 struct Definitions {
   std::string hash;
+  std::size_t count = 0;  // of what the files define
   // As runbook.load takes them: large, so made only for a daemon that has not got them.
   std::function<std::string()> set;
   // Names of the environment whose values a step gets although they are not on the list of those
@@ -77,6 +78,10 @@ std::expected<RunPlan, CannotRun> plan_pipeline(const std::string& name,
 std::expected<Definitions, CannotRun> plan_start(std::string_view kind,
                                                  const std::string& name,
                                                  const RunbookPlace& place);
+
+// All of the runbooks, for nothing but to be in force. None is fine, but a folder that cannot be
+// looked into is refused: to the daemon it would be one without runbooks.
+std::expected<Definitions, CannotRun> plan_load(const RunbookPlace& place);
 
 // A monitor of the runbooks: what prints the items, what tells whether one is to be looked after,
 // and what is done about it, in order, each so often.

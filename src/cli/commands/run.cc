@@ -39,17 +39,10 @@ int push_item(Context& context, const tools::RunPlan& plan) {
   Json params = json_of({{"queue", plan.name}});
   params.set("data", Json::raw(plan.data));
   if (plan.priority) params.set("priority", *plan.priority);
-  Client& client = context.client();
   // The queue is to be as the runbook says, from its first item on.
-  const Answer current = client.ask("runbook.get");
-  if (!current) return context.fail(current.error());
-  if ((*current)["hash"].text() != plan.definitions.hash) {
-    Json load = Json::object();
-    load.set("set", Json::raw(plan.definitions.set()));
-    const Answer loaded = client.change("runbook.load", std::move(load));
-    if (!loaded) return context.fail(loaded.error());
-  }
-  const Answer answer = client.change("queue.push", std::move(params));
+  const auto loaded = load_runbooks(context.client(), plan.definitions);
+  if (!loaded) return context.fail(loaded.error());
+  const Answer answer = context.client().change("queue.push", std::move(params));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
   const std::string id =

@@ -101,6 +101,17 @@ Answer change_with_runbook(Context& context,
   return answer;
 }
 
+std::expected<bool, Failure> load_runbooks(Client& client, const tools::Definitions& definitions) {
+  const Answer current = client.ask("runbook.get");
+  if (!current) return std::unexpected(current.error());
+  if ((*current)["hash"].text() == definitions.hash) return false;
+  Json load = Json::object();
+  load.set("set", Json::raw(definitions.set()));
+  const Answer loaded = client.change("runbook.load", std::move(load));
+  if (!loaded) return std::unexpected(loaded.error());
+  return true;
+}
+
 Exit exit_of_pipeline(const Json& pipeline) {
   const std::string& state = pipeline["state"].text();
   if (state == "failed") return Exit::Failed;

@@ -3,6 +3,7 @@
 #include "cli/context.h"
 #include "cli/signals.h"
 
+#include <expected>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,6 +20,10 @@ Answer change_with_runbook(Context& context,
                            std::string_view method,
                            Json params,
                            const tools::Definitions& definitions);
+
+// The definitions are the project's from here on: handed over, unless the daemon has the same.
+// Whether they were.
+std::expected<bool, Failure> load_runbooks(Client& client, const tools::Definitions& definitions);
 
 // What a wait is for.
 enum class Until : std::uint8_t { Over, Success, Running };
