@@ -175,9 +175,9 @@ TEST(QueueTakers, ALineHasItsLimitAlsoIfWhatIsReadyIsUsedUp) {
   config.max_attempts = 1;
   world.create(bugs, config);
   ASSERT_EQ(world.counts(bugs).pending, 1u);
-  const auto ask = [&](State state, SessionId session) {
+  const auto ask = [&](State state, SessionId by) {
     const queue::Command take = Take{{bugs, chores}, ana, {}, 1, 1s};
-    return apply(state, Request{default_project, session, true, {}, take}, world.stamp).reply;
+    return apply(state, Request{default_project, by, true, {}, take}, world.stamp).reply;
   };
 
   State full = world.state;
