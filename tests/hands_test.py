@@ -103,12 +103,16 @@ class Hands(Home):
 
     def test_a_secret_is_in_nothing_that_is_kept_or_shown(self):
         self.step(
-            "echo [$TOKEN] [$URL]; echo key=$TOKEN >> $REEVE_OUTPUT; [ ${#TOKEN} = 14 ]",
+            "echo [$TOKEN] [$URL]; [ ${#TOKEN} = 14 ]",
             'secret = ["TOKEN"]\n            pass_env = ["URL"]',
         )
         env = {"TOKEN": "hunter2hunter2", "URL": "http://tracker"}
         run = json.loads(self.reeve("--json", "run", "go", "--wait", env=env).stdout)["data"]["id"]
         self.assertEqual(self.out("logs", run), "[***] [***]")
+        self.step("echo key=x$TOKEN >> $REEVE_OUTPUT", 'secret = ["TOKEN"]')
+        refused = json.loads(self.reeve("--json", "run", "go", "--wait", env=env, code=1).stdout)["error"]
+        self.assertIn("output key has a secret in it", refused["message"])
+        self.assertEqual(refused["details"]["outputs"], {})
         self.stop_daemon()
         seen = 0
         for folder, _, files in os.walk(self.home):

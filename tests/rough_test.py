@@ -90,6 +90,18 @@ RUNBOOK = """
     condition  = "echo hanging; sleep 1000.25"
     timeout    = "1s"
     on_timeout = "fail"
+
+    [command.asks]
+    run = { pipeline = "asks" }
+    [pipeline.asks]
+    [[pipeline.asks.phase]]
+    name = "work"
+    pre  = ["asks"]
+    run  = "echo asked >> effects.log"
+    [guard.asks]
+    condition = "echo I am hanging; [ -e there ] || sleep 1000.75"
+    timeout   = "1s"
+
     [guard.broken]
     condition = "no-such-program-anywhere"
     retry     = { max = 100, interval = "20ms" }
@@ -320,6 +332,25 @@ class Rough(Home):
         self.until(lambda: not self.processes("1000.25"), "the check still runs")
         self.assertIn("guard hangs", self.data("show", id)["error"])
         self.assertEqual(self.effects(), [])
+
+    def test_a_guard_that_hangs_asks_with_what_its_check_said_when_that_was_ended(self):
+        id = self.go("asks")
+        self.until(lambda: self.processes("1000.75"))
+        self.assertIn("guard asks is being checked", self.out("why", id))
+        decision = self.blocked(id, "decision")["name"]
+        self.assertEqual(self.processes("1000.75"), [], "the check still runs")
+        why = self.out("why", id)
+        self.assertIn("timed out in the middle of a check", why)
+        self.assertIn("I am hanging", why)
+        self.assertIn("guard asks is checked again", why)
+        self.assertEqual(self.data("decision", "show", decision)["context"], "I am hanging\n")
+        self.assertEqual([each["context"] for each in self.data("decision", "list")["decisions"]],
+                         ["I am hanging\n"])
+        with open(os.path.join(self.work, "there"), "w", encoding="utf-8"):
+            pass
+        self.out("decision", "resolve", decision, "--choice", "check again")
+        self.reeve("wait", id, "--timeout", "30s")
+        self.assertEqual(self.effects(), ["asked"])
 
     def test_a_broken_guard_fails_soon_and_says_what_is_wrong(self):
         id = self.go("guarded", "broken")

@@ -1,5 +1,6 @@
 """What one sees of runs: who waits for whom, what those within a run do, how an end is observed."""
 
+import json
 import os
 import re
 import shutil
@@ -131,6 +132,83 @@ class Family(Listening):
         self.assertEqual(self.out("logs", id, "--phase", "a", "--attempt", "2"), "a")
 
     @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_what_a_strategy_runs_is_called_by_its_names_and_of_one_visit(self):
+        self.write("""
+            [command.tries]
+            run = { pipeline = "tries" }
+            [pipeline.tries]
+            [[pipeline.tries.phase]]
+            name     = "a"
+            strategy = "st"
+            [strategy.st]
+            [[strategy.st.attempt]]
+            name     = "one"
+            run      = "echo in one; exit 1"
+            rollback = "echo back from one"
+            [[strategy.st.attempt]]
+            name     = "two"
+            run      = "echo in two; exit 1"
+            rollback = "echo back from two"
+            [[strategy.st.attempt]]
+            name = "three"
+            run  = "echo in three"
+        """, "tries.toml")
+        id = self.data("run", "tries", "--wait")["id"]
+        logs = self.reeve("logs", id)
+        self.assertEqual(logs.stdout, "in one\nback from one\nin two\nback from two\nin three\n")
+        self.assertEqual(logs.stderr, "a#1 one:\na#1 rollback of one:\na#1 two:\n"
+                                      "a#1 rollback of two:\na#1 three:\n")
+
+    def test_the_merges_of_a_strategy_are_called_by_its_names(self):
+        self.write("""
+            [command.land]
+            args = "<branch>"
+            run  = { pipeline = "land" }
+            [pipeline.land]
+            inputs  = ["branch"]
+            on_fail = "fail"
+            [[pipeline.land.phase]]
+            name     = "merge"
+            strategy = "m"
+            [strategy.m]
+            on_exhaust = "fail"
+            [[strategy.m.attempt]]
+            name  = "fast"
+            merge = "ff"
+            into  = "main"
+            [[strategy.m.attempt]]
+            name  = "rb"
+            merge = "rebase"
+            into  = "main"
+        """, "land.toml")
+        id = json.loads(self.reeve("--json", "run", "land", "nowhere", "--wait", code=1).stdout)["data"]["id"]
+        logs = self.reeve("logs", id)
+        self.assertEqual(logs.stderr, "merge#1 fast:\nmerge#1 rb:\n")
+
+    def test_an_agent_that_is_tried_twice_is_of_one_visit(self):
+        self.write("""
+            [command.twice]
+            run = { pipeline = "twice" }
+            [pipeline.twice]
+            [[pipeline.twice.phase]]
+            name     = "a"
+            strategy = "st"
+            [agent.it]
+            mode    = "print"
+            command = "echo from it; test -e mended"
+            [strategy.st]
+            checkpoint = "echo here"
+            [[strategy.st.attempt]]
+            name     = "one"
+            agent    = "it"
+            rollback = "touch mended"
+            [[strategy.st.attempt]]
+            name  = "two"
+            agent = "it"
+        """, "twice.toml")
+        id = self.data("run", "twice", "--wait")["id"]
+        self.assertNotIn("visit", self.reeve("logs", id).stderr)
+
     def test_what_an_agent_is_sent_is_of_its_own_visit(self):
         self.write("""
             [command.talk]

@@ -151,6 +151,31 @@ class Steps(Project):
         self.assertEqual(self.out("logs", id, "--attempt", "2"), "nope")
         self.blocked(id, "backoff")
 
+    def test_a_paused_run_goes_on_from_another_phase(self):
+        self.write("""
+            [command.twice]
+            run = { pipeline = "twice" }
+            [pipeline.twice]
+            [[pipeline.twice.phase]]
+            name = "a"
+            run  = "echo a >> out; until [ -e free ]; do sleep 0.02; done"
+            [[pipeline.twice.phase]]
+            name = "b"
+            run  = "echo b >> out"
+            max_visits = 1
+        """, "twice.toml")
+        id = self.run_id("twice")
+        self.until(lambda: os.path.exists(os.path.join(self.work, "out")))
+        self.reeve("pause", id)
+        self.touch("free")
+        self.blocked(id, "paused")
+        self.assertIn("running", self.out("resume", id, "--from", "a"))
+        self.reeve("wait", id, "--timeout", "30s")
+        with open(os.path.join(self.work, "out"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "a\na\nb\n")
+        self.assertEqual(self.data("show", id)["phases"][1]["visits"], 1)
+        self.assertNotIn("(entered", self.out("show", id))
+
     def test_a_semaphore_and_a_dependency_are_shown(self):
         self.touch("ready")
         self.run_id("slots")

@@ -277,6 +277,31 @@ Result<Plan> plan_for(EffectId id, const WorktreeRemove& remove, const Surroundi
   return plan;
 }
 
+namespace {
+
+// What the approach of its strategy is called that a pipeline tries now, or nothing.
+std::string approach_of(const pipeline::Pipeline& pipeline, const State& state) {
+  const auto* acting = std::get_if<pipeline::Acting>(&pipeline.course);
+  const auto* run = acting ? std::get_if<pipeline::StrategyRun>(&acting->what) : nullptr;
+  const auto* trying = run ? std::get_if<strategy::Trying>(&run->machine.state) : nullptr;
+  const definition::Set* set = definition::find(state.definitions, pipeline.origin->set);
+  const definition::Strategy* strategy = trying && set ? set->strategies.find(run->name) : nullptr;
+  if (!strategy || trying->approach >= strategy->approaches.size()) return {};
+  return strategy->approaches[trying->approach].name;
+}
+
+// The merge of an attempt stands beside what else its strategy runs, and is called as that is.
+std::string label_of(const Merge& merge, const State& state) {
+  const pipeline::Pipeline* found = state.pipelines.pipelines.find(merge.pipeline);
+  const std::string phase = found ? pipeline::phase_of(*found) : "";
+  if (phase.empty()) return "merge#";
+  std::string name = approach_of(*found, state);
+  if (name.empty()) name = "merge";
+  return phase + "#" + std::to_string(pipeline::attempt_of(*found)) + " " + name;
+}
+
+}  // namespace
+
 Result<Plan> plan_for(EffectId id, const Merge& merge, const Surroundings& around) {
   const std::string root = root_of(around.state(), merge.pipeline);
   if (root.empty()) {
@@ -287,13 +312,8 @@ Result<Plan> plan_for(EffectId id, const Merge& merge, const Surroundings& aroun
                          {"G_INTO", merge.into},
                          {"G_STRATEGY", std::string(name_of(merge.strategy))},
                          {"G_TREE", around.home + "/merges/" + to_text(merge.pipeline)}};
-  // The merge of an attempt stands beside what else its strategy runs.
-  std::string label = "merge#";
-  const pipeline::Pipeline* found = around.state().pipelines.pipelines.find(merge.pipeline);
-  if (const auto* running = found ? std::get_if<pipeline::Running>(&found->state) : nullptr) {
-    label = running->phase + "#" + std::to_string(running->attempt) + " merge";
-  }
-  Plan plan = plan_of(id, merge.pipeline, merge_text, label, values, around);
+  Plan plan =
+      plan_of(id, merge.pipeline, merge_text, label_of(merge, around.state()), values, around);
   if (merge.timeout) plan.spec.timeout = merge.timeout;
   return plan;
 }

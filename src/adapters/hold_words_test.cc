@@ -57,6 +57,18 @@ TEST_F(HoldWordsTest, AFloodIsKeptWithinBoundsAndItsEndIsThere) {
   EXPECT_TRUE(outcome.output.ends_with("\n400000\nend\n"));
 }
 
+TEST_F(HoldWordsTest, ASecretIsNotHandedOnInAnOutput) {
+  for (const char* text : {"echo a=1; echo url=hunter22", "echo url=http://x:hunter22@y"}) {
+    std::filesystem::remove_all(home.at("run"));
+    RunSpec spec = home.spec("(" + std::string(text) + ") >> $REEVE_OUTPUT");
+    spec.secrets = {"hunter22"};
+    const Outcome outcome = held(home, spec);
+    EXPECT_EQ(outcome.ended, Ended::Failed);
+    EXPECT_TRUE(outcome.error.starts_with("output url has a secret in it")) << outcome.error;
+    EXPECT_EQ(outcome.values, Variables{});
+  }
+}
+
 TEST_F(HoldWordsTest, WhatALogLeavesOutIsCounted) {
   BoundedLog log(home.at("kept"), 400);
   for (int i = 0; i < 100; ++i) log.write("0123456789");

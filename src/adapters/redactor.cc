@@ -42,6 +42,13 @@ std::string Redactor::whole(std::string_view text) const {
   return std::string(copy.shown_of(true));
 }
 
+const std::string* Redactor::first_with_one(
+    const std::vector<std::pair<std::string, std::string>>& values) const {
+  const auto found = std::ranges::find_if(
+      values, [&](const auto& each) { return whole(each.second) != each.second; });
+  return found == values.end() ? nullptr : &found->first;
+}
+
 // The longest that fits counts; so a shorter one waits while a longer may still come.
 std::string_view Redactor::shown_of(bool is_all) {
   shown_.clear();

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // Takes secrets out of what a program says: `***` stands where one was, also if it came in two
@@ -21,6 +22,9 @@ class Redactor {
   std::string_view rest();
   // Of a text that is whole.
   std::string whole(std::string_view text) const;
+  // The key of the first of these whose value has one in it, also as a part; or null.
+  const std::string* first_with_one(
+      const std::vector<std::pair<std::string, std::string>>& values) const;
 
   bool has_secrets() const { return !secrets_.empty(); }
 

@@ -119,7 +119,9 @@ void resume(Asking& ask) {
       [&](PipelineId id) -> Command {
         const pipeline::Pipeline& pipeline = *pipelines(ask.state()).find(id);
         if (phase.empty()) return going_on(pipeline, force);
-        if (pipeline::is_over(pipeline)) return pipeline::ResumeFrom{id, phase, force};
+        if (pipeline::is_over(pipeline) || pipeline.paused) {
+          return pipeline::ResumeFrom{id, phase, force};
+        }
         return pipeline::Transition{id, phase};
       },
       phase);
@@ -127,7 +129,12 @@ void resume(Asking& ask) {
 
 void transition(Asking& ask) {
   const std::string phase(ask.params.need_text("phase"));
-  change(ask, [&](PipelineId id) { return pipeline::Transition{id, phase}; }, phase);
+  change(
+      ask,
+      [&](PipelineId id) {
+        return pipeline::Transition{id, phase};
+      },
+      phase);
 }
 
 void unblock(Asking& ask) {

@@ -198,7 +198,7 @@ TEST_F(RunMethods, ABlockedGuardIsShownWithWhatItSaidLast) {
   EXPECT_TRUE(has(show(id),
                   {R"("state":"blocked")",
                    R"("blocked_on":{"kind":"guard","name":"ready")",
-                   "checked 1 times, the last time: not yet (no such file)"}));
+                   "checked 1 time, the last time: not yet (no such file)"}));
   EXPECT_TRUE(has(ask("why.get", of(id)),
                   {R"("kind":"pipeline")",
                    R"("kind":"guard","name":"ready")",

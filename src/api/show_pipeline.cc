@@ -67,7 +67,8 @@ Block of_guard(const State& state, const Pipeline& pipeline, Block block) {
   const std::optional<GuardLook> look = guard_of(state, pipeline);
   if (!look) return block;
   block.name = look->name;
-  block.detail = fmt::format("checked {} times", look->guard->checks);
+  block.detail =
+      fmt::format("checked {} time{}", look->guard->checks, look->guard->checks == 1 ? "" : "s");
   if (look->guard->last) {
     block.detail += fmt::format(", the last time: {}", text_of(*look->guard->last));
   }

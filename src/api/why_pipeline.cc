@@ -5,6 +5,7 @@
 #include "base/match.h"
 #include "codec/shell_word.h"
 #include "core/agent.h"
+#include "core/guard_ending.h"
 #include "core/timer.h"
 
 #include <fmt/format.h>
@@ -36,6 +37,10 @@ std::string_view tail_of(std::string_view text) {
   return newline == std::string_view::npos ? text : text.substr(newline + 1);
 }
 
+bool is_being_ended(const GuardLook& look) {
+  return look.definition && guard::is_ending(*look.guard, *look.definition);
+}
+
 std::string what_it_does(const State& state, const pipeline::Pipeline& pipeline, Time now) {
   const std::string since = ago(pipeline.phase_started_at, now);
   return match(
@@ -43,7 +48,17 @@ std::string what_it_does(const State& state, const pipeline::Pipeline& pipeline,
       [](const pipeline::Idle&) { return std::string("it is between phases"); },
       [](const pipeline::Entering&) { return std::string("it is about to begin"); },
       [](const pipeline::Preparing&) { return std::string("its workspace is being made"); },
-      [](const pipeline::Guarding&) { return std::string("its guards are being checked"); },
+      [&](const pipeline::Guarding&) {
+        const std::optional<GuardLook> look = guard_of(state, pipeline);
+        if (!look) return std::string("its guards are being checked");
+        if (is_being_ended(*look)) {
+          return fmt::format(
+              "the time of guard {} is up: its check is being ended, and then "
+              "somebody is asked",
+              look->name);
+        }
+        return fmt::format("guard {} is being checked", look->name);
+      },
       [](const pipeline::Acquiring&) { return std::string("it asks for its locks"); },
       [&](const pipeline::Acting& acting) {
         return match(
@@ -109,6 +124,12 @@ std::optional<Next> next_of_guard(const State& state,
                                   Time now) {
   const std::optional<GuardLook> look = guard_of(state, pipeline);
   if (!look) return std::nullopt;
+  if (guard::is_over(*look->guard)) return std::nullopt;
+  if (is_being_ended(*look)) {
+    return Next{
+        fmt::format("somebody is asked, when the check of guard {} has been ended", look->name),
+        std::nullopt};
+  }
   const std::string limit = limit_of(*look, now);
   if (const auto* waiting = std::get_if<guard::Waiting>(&look->guard->state)) {
     return Next{fmt::format("guard {} is checked again{}", look->name, limit), waiting->next_check};
@@ -134,7 +155,7 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
           if (!at) continue;
           return Next{fmt::format("{} is answered by its default", to_text(id)), at};
         }
-        return std::nullopt;
+        return next_of_guard(state, pipeline, now);  // which is looked at meanwhile
       case pipeline::Reason::Dependency:
       case pipeline::Reason::Lock:
       case pipeline::Reason::Semaphore:

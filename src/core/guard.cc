@@ -3,6 +3,7 @@
 #include "base/match.h"
 #include "base/text_part.h"
 #include "core/event_name.h"
+#include "core/guard_ending.h"
 #include "core/limits.h"
 #include "core/strategy.h"
 
@@ -48,6 +49,11 @@ void check(Step& step, Checking checking) {
   step.next = Check{};
 }
 
+void ask(Step& step) {
+  step.guard.asked = true;
+  step.next = Ask{};
+}
+
 // The total wait is over, if it is. Announced once, whatever comes of it.
 void settle_deadline(Step& step, const definition::Guard& definition, Time now) {
   if (!is_deadline_reached(step.guard, definition, now)) return;
@@ -59,9 +65,11 @@ void settle_deadline(Step& step, const definition::Guard& definition, Time now) 
     case definition::OnTimeout::Fail:
       return fail(step, Reason::TimedOut);
     case definition::OnTimeout::Escalate:
-      step.guard.asked = true;
-      step.next = Ask{};
-      return;
+      if (std::holds_alternative<Checking>(step.guard.state)) {
+        step.next = Ask{};  // when it has been ended: see guard_ending.h
+        return;
+      }
+      return ask(step);
   }
 }
 
@@ -85,13 +93,17 @@ std::optional<Reason> last_chance(const Guard& guard, const definition::Guard& d
   return std::nullopt;
 }
 
+void keep_words(Guard& guard, const Outcome& outcome) {
+  const std::string& said = outcome.output.empty() ? outcome.error : outcome.output;
+  guard.last_output = last_bytes(said, limits::text_bytes);
+}
+
 void remember(Step& step, Verdict verdict, bool counted, const Outcome& outcome) {
   Guard& guard = step.guard;
   const bool was_broken = guard.last == Verdict::Broken;
   ++guard.checks;
   guard.last = verdict;
-  const std::string& said = outcome.output.empty() ? outcome.error : outcome.output;
-  guard.last_output = last_bytes(said, limits::text_bytes);
+  keep_words(guard, outcome);
   if (verdict != Verdict::Broken) {
     guard.broken_in_a_row = 0;
     return;
@@ -117,6 +129,20 @@ void go_on(Step& step, const definition::Guard& definition, const Checking& was,
   guard.state = Waiting{*next_check};
   if (!guard.announced) step.facts.push_back(IsWaiting{});
   guard.announced = true;
+}
+
+// The check that was under way when the time was up has ended. It was cut short: how it ended says
+// nothing about the guard. A wake that came meanwhile is not lost.
+void ask_at_last(Step& step,
+                 const definition::Guard& definition,
+                 const Checking& was,
+                 const Outcome& outcome,
+                 Time now) {
+  ++step.guard.checks;
+  step.guard.last.reset();
+  keep_words(step.guard, outcome);
+  step.guard.state = Waiting{was.again ? now : saturating_add(now, interval_of(definition))};
+  ask(step);
 }
 
 void begin_anew(Guard& guard, Time now) {
@@ -147,6 +173,12 @@ bool is_over(const Guard& guard) {
       [](const Checking&) { return false; },
       [](const Passed&) { return true; },
       [](const Failed&) { return true; });
+}
+
+bool is_ending(const Guard& guard, const definition::Guard& definition) {
+  return guard.timed_out && !guard.asked &&
+         definition.on_timeout == definition::OnTimeout::Escalate &&
+         std::holds_alternative<Checking>(guard.state);
 }
 
 std::optional<Time> due_at(const Guard& guard, const definition::Guard& definition) {
@@ -182,6 +214,10 @@ Step checked(Guard guard, const definition::Guard& definition, const Outcome& ou
   const Checking was = *checking;
   Step step{std::move(guard), Nothing{}};
   const Verdict verdict = classify(outcome);
+  if (is_ending(step.guard, definition) && verdict != Verdict::Passed) {
+    ask_at_last(step, definition, was, outcome, now);
+    return step;
+  }
   if (verdict == Verdict::Unknown) {
     check(step, {.counted = was.counted, .again = false, .next_check = was.next_check});
     return step;

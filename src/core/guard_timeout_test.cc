@@ -1,6 +1,7 @@
 #include "base/die_testing.h"
 #include "core/event_name.h"
 #include "core/guard.h"
+#include "core/guard_ending.h"
 #include "core/guard_test.h"
 
 #include <gtest/gtest.h>
@@ -99,8 +100,57 @@ TEST(Guard, NeitherDoesItsLastChanceThen) {
   guard = due(guard, definition, at(25s)).guard;
 
   const Step step = checked(guard, definition, not_yet, at(26s));
-  EXPECT_EQ(step.next, (Next{Nothing{}}));
+  EXPECT_EQ(step.next, (Next{Ask{}}));
   EXPECT_EQ(due_at(step.guard, definition), at(36s));
+}
+
+// ── In the middle of a check ──
+
+TEST(Guard, WhoseTimeIsUpInTheMiddleOfACheckEndsThatAndAsksWithWhatItSaid) {
+  const definition::Guard definition = limited(OnTimeout::Escalate);
+  Step step = due(checking(at(0s)), definition, at(25s));
+  EXPECT_EQ(step.next, (Next{Ask{}}));
+  EXPECT_EQ(step.facts, (Facts{HasTimedOut{OnTimeout::Escalate}}));
+  EXPECT_TRUE(is_ending(step.guard, definition));
+  EXPECT_FALSE(step.guard.asked) << "the check is to be ended first";
+  EXPECT_EQ(due_at(step.guard, definition), std::nullopt);
+  EXPECT_EQ(answered(step.guard, Answer::Pass, at(25s)).guard, step.guard) << "not asked yet";
+
+  step = checked(step.guard, definition, exits(143, "hanging"), at(26s));
+  EXPECT_EQ(step.next, (Next{Ask{}}));
+  EXPECT_EQ(step.facts, Facts{}) << "ended by us, and not broken";
+  EXPECT_TRUE(step.guard.asked && !is_ending(step.guard, definition));
+  EXPECT_EQ(step.guard.last_output, "hanging");
+  EXPECT_EQ(step.guard.checks, 1u);
+  EXPECT_EQ(step.guard.last, std::nullopt);
+  EXPECT_EQ(step.guard.broken_in_a_row, 0u);
+  EXPECT_EQ(due_at(step.guard, definition), at(36s)) << "and it is polled on";
+}
+
+TEST(Guard, ACheckThatPassesWhileItIsBeingEndedHasPassed) {
+  const definition::Guard definition = limited(OnTimeout::Escalate);
+  const Guard ending = due(checking(at(0s)), definition, at(25s)).guard;
+
+  EXPECT_EQ(checked(ending, definition, passes, at(26s)).next, (Next{Passed{}}));
+}
+
+TEST(Guard, NobodyMakesAnEndedCheckAgainBeforeItAsks) {
+  const definition::Guard definition = limited(OnTimeout::Escalate);
+  const Guard ending = due(checking(at(0s)), definition, at(25s)).guard;
+  EXPECT_EQ(checked(ending, definition, unknown, at(26s)).next, (Next{Ask{}}));
+
+  const Guard woken = wake(ending, definition, at(26s)).guard;
+  const Step step = checked(woken, definition, breaks, at(27s));
+  EXPECT_EQ(step.next, (Next{Ask{}}));
+  EXPECT_EQ(due_at(step.guard, definition), at(27s)) << "the wake is not lost";
+}
+
+TEST(Guard, ThatBlocksLetsItsCheckGoOn) {
+  const definition::Guard definition = limited(OnTimeout::Block);
+  const Step step = due(checking(at(0s)), definition, at(25s));
+
+  EXPECT_EQ(step.next, (Next{Nothing{}}));
+  EXPECT_FALSE(is_ending(step.guard, definition));
 }
 
 TEST(Guard, AWakeThatFindsTheTimeUpSettlesThatFirst) {
@@ -172,8 +222,9 @@ TEST(Guard, CheckAgainBeginsAnew) {
 
 TEST(Guard, ACheckUnderWayIsTheFirstOfCheckAgain) {
   const definition::Guard definition = limited(OnTimeout::Escalate);
-  const Guard asked = due(checking(at(0s)), definition, at(25s)).guard;
-  ASSERT_TRUE(is_checking(asked));
+  Guard asked = due(waiting(definition, at(20s)), definition, at(45s)).guard;
+  asked = due(asked, definition, at(46s)).guard;
+  ASSERT_TRUE(is_checking(asked) && asked.asked);
 
   const Step step = answered(asked, Answer::CheckAgain, at(30s));
   EXPECT_EQ(step.next, (Next{Nothing{}}));

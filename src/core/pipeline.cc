@@ -77,7 +77,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
       [&](const Leaving& at) {
         if (at.still != decltype(at.still){effect}) return;
         keep_workspace(turn, id, outcome);
-        take_exit(turn, id);
+        take_exit(turn, id, outcome);
       },
       [&](const Clearing& at) {
         if (at.effect == effect) workspace_cleared(turn, id, outcome);

@@ -139,6 +139,8 @@ void go_on(Turn& turn,
   edit(turn, id).course = Acting{StrategyRun{name, std::move(step.strategy), EffectId{}, {}}};
 
   StrategyHands hands{turn, id, fill};
+  const definition::Strategy* definition =
+      plan_of(turn, *find(turn, id)).set->strategies.find(name);
   const auto started = [&](std::optional<EffectId> effect) {
     if (!effect) return fail_phase(turn, id, unknown_name(hands.fill));
     keep_running(turn, id, *effect);
@@ -163,7 +165,8 @@ void go_on(Turn& turn,
             });
       },
       [&](const strategy::RunRollback& run) {
-        started(hands.shell(run.text, "rollback", std::nullopt));
+        started(hands.shell(
+            run.text, "rollback of " + definition->approaches[run.approach].name, std::nullopt));
       },
       [&](const strategy::Succeeded&) { acted(turn, id); },
       [&](const strategy::Exhausted& end) {
@@ -267,7 +270,7 @@ void agent_ended(Turn& turn,
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline || pipeline->entry != entry) return;
   if (const Leaving* leaving = std::get_if<Leaving>(&pipeline->course)) {
-    if (leaving->still == decltype(leaving->still){work}) take_exit(turn, id);
+    if (leaving->still == decltype(leaving->still){work}) take_exit(turn, id, outcome);
     return;
   }
   if (agent_of(*pipeline) != work) return;

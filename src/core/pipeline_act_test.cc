@@ -118,6 +118,7 @@ TEST(PipelineAct, AStrategyNotesItsPlaceTriesRollsBackAndTriesTheNext) {
             (std::pair<std::string, std::string>{"LC_ALL", "C.UTF-8"}));
   play.fails("diverged");
   EXPECT_EQ(play.step_shell().text, "reset");
+  EXPECT_EQ(play.step_shell().label, "merge#1 rollback of ff");
   play.succeeds();
   EXPECT_EQ(play.step_shell().text, "try rebase");
   play.succeeds();

@@ -69,22 +69,6 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
   return {Ok{}};
 }
 
-reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
-  const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
-  if (!pipeline) return unknown(id);
-  const Plan plan = plan_of(turn, *pipeline);
-  if (!plan.pipeline || !phase_named(*plan.pipeline, command.phase)) {
-    return refused(Why::NotFound, command.phase);
-  }
-  if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
-  if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
-  close_circuit(turn, id, command.phase);
-  moved(turn, id, move::Jump{command.phase});
-  enter(turn, id);
-  return {Ok{}};
-}
-
 reeve::Reply transition_to(Turn& turn, const Transition& command) {
   const PipelineId id = command.pipeline;
   const Pipeline* pipeline = find(turn, id);
@@ -98,6 +82,40 @@ reeve::Reply transition_to(Turn& turn, const Transition& command) {
     return refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase");
   }
   wind_down(turn, id, JumpTo{command.phase});
+  return {Ok{}};
+}
+
+// A paused one goes on, and from there. What is being withdrawn for the pause is waited for.
+reeve::Reply go_on_from(Turn& turn, PipelineId id, const std::string& phase) {
+  const Pipeline& pipeline = *find(turn, id);
+  if (const Leaving* leaving = std::get_if<Leaving>(&pipeline.course)) {
+    if (!std::holds_alternative<BePaused>(leaving->exit)) {
+      return refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase");
+    }
+    Pipeline& changed = edit(turn, id);
+    changed.paused = false;
+    std::get<Leaving>(changed.course).exit = JumpTo{phase};
+    return {Ok{}};
+  }
+  edit(turn, id).paused = false;
+  wind_down(turn, id, JumpTo{phase});
+  return {Ok{}};
+}
+
+reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
+  const PipelineId id = command.pipeline;
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline) return unknown(id);
+  const Plan plan = plan_of(turn, *pipeline);
+  if (!plan.pipeline || !phase_named(*plan.pipeline, command.phase)) {
+    return refused(Why::NotFound, command.phase);
+  }
+  if (pipeline->paused) return go_on_from(turn, id, command.phase);
+  if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
+  if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
+  close_circuit(turn, id, command.phase);
+  moved(turn, id, move::Jump{command.phase});
+  enter(turn, id);
   return {Ok{}};
 }
 

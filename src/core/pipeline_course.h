@@ -95,6 +95,7 @@ void acted(Turn& turn, PipelineId id);
 void complete_phase(Turn& turn, PipelineId id);
 
 void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome);
+bool is_check_being_ended(const Turn& turn, const Pipeline& pipeline);
 void guard_due(Turn& turn, PipelineId id);
 void poke_guard(Turn& turn, PipelineId id);  // checks it now
 void prepared(Turn& turn, PipelineId id, const Outcome& outcome);
@@ -132,6 +133,7 @@ void close_circuit(Turn& turn, PipelineId id, const std::string& phase);
 // Ends what runs; once that was observed, takes the exit.
 void wind_down(Turn& turn, PipelineId id, Exit exit);
 void take_exit(Turn& turn, PipelineId id);  // of one that is leaving
+void take_exit(Turn& turn, PipelineId id, const Outcome& outcome);
 void take(Turn& turn, PipelineId id, Exit exit);
 void be_cancelled(Turn& turn, PipelineId id);
 void stop_waiting(Turn& turn, PipelineId id);  // for its dependencies

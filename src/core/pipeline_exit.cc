@@ -38,13 +38,6 @@ std::optional<Still> running(const Pipeline& pipeline) {
       [](const Clearing&) -> std::optional<Still> { return std::nullopt; });
 }
 
-// A guard that a person let pass in the middle of its check.
-bool is_passed_in_a_check(const Pipeline& pipeline) {
-  const Guarding* at = std::get_if<Guarding>(&pipeline.course);
-  return at && at->check && at->index < at->guards.size() &&
-         std::holds_alternative<guard::Passed>(at->guards[at->index].state);
-}
-
 // Somebody was asked about what cannot be seen dead.
 bool was_asked(const Pipeline& pipeline) {
   if (const Leaving* at = std::get_if<Leaving>(&pipeline.course)) return at->asked;
@@ -103,6 +96,19 @@ void wind_down(Turn& turn, PipelineId id, Exit exit) {
       },
       [&](const WorkId& work) { task::cancel(turn, work); },
       [&](const Children&) { cancel_children(turn, id); });
+}
+
+// What it said to the last is what somebody may be asked with.
+void take_exit(Turn& turn, PipelineId id, const Outcome& outcome) {
+  Leaving& leaving = std::get<Leaving>(edit(turn, id).course);
+  FailWith* fail = std::get_if<FailWith>(&leaving.exit);
+  if (fail && !outcome.output.empty()) {
+    fail->failure.output = outcome.output;
+    if (leaving.guards && leaving.guards->index < leaving.guards->guards.size()) {
+      leaving.guards->guards[leaving.guards->index].last_output = fail->failure.output;
+    }
+  }
+  take_exit(turn, id);
 }
 
 void take_exit(Turn& turn, PipelineId id) {
@@ -173,7 +179,7 @@ void kill_again(Turn& turn, PipelineId id) {
   const std::optional<Still> still = running(pipeline);
   const EffectId* target = still ? std::get_if<EffectId>(&*still) : nullptr;
   const bool is_wanted =
-      leaving ? !leaving->asked : is_passed_in_a_check(pipeline) && !was_asked(pipeline);
+      leaving ? !leaving->asked : is_check_being_ended(turn, pipeline) && !was_asked(pipeline);
   if (target && is_wanted) kill(turn, id, *target);
 }
 
@@ -186,7 +192,7 @@ void kill_ended(Turn& turn, PipelineId id, const Outcome& outcome) {
   if (outcome.ended == Ended::Unknown) return kill_again(turn, id);
   if (outcome.ended == Ended::Done || was_asked(pipeline)) return;
   const bool is_step = leaving && std::holds_alternative<EffectId>(leaving->still);
-  if (!is_step && !is_passed_in_a_check(pipeline)) return;
+  if (!is_step && !is_check_being_ended(turn, pipeline)) return;
   decision::Question question;
   question.project = pipeline.project;
   question.owner = decision::PhaseOwner{id, pipeline.entry};
@@ -213,7 +219,10 @@ void answer_about_check(Turn& turn, PipelineId id, decision::Choice choice) {
   moved(turn, id, move::Unblock{});
   if (choice == decision::Choice::LookAgain) return kill(turn, id, *at.check);
   turn.change().outbox.erase(*at.check);
-  guard_checked(turn, id, {});
+  Outcome given_up;
+  given_up.ended = Ended::Failed;
+  given_up.error = "could not be seen to have ended";
+  guard_checked(turn, id, given_up);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "base/match.h"
 #include "core/event_bus.h"
+#include "core/guard_ending.h"
 #include "core/pipeline_course.h"
 
 // The guards of a phase, one after the other: before its action, perhaps once more when the
@@ -128,8 +129,15 @@ void go_on(Turn& turn,
       },
       [&](const guard::Check&) { check(turn, id, now); },
       [&](const guard::Ask&) {
+        // What it holds, and that it waits, are seen to when the end of its check was observed.
+        if (const auto check = guarding(*find(turn, id))->check) return kill(turn, id, *check);
         wait(turn, id);
-        ask(turn, id, now, guard::text_of(guard::Reason::TimedOut));
+        const bool cut_short = step.guard.checks > 0 && !step.guard.last;
+        ask(turn,
+            id,
+            now,
+            guard::text_of(guard::Reason::TimedOut) +
+                (cut_short ? " in the middle of a check" : ""));
       },
       [&](const guard::Passed&) { passed(turn, id); },
       [&](const guard::Failed& failed) {
@@ -185,10 +193,25 @@ void unwatch(Turn& turn, PipelineId id) {
                              event_bus::Guard{id, pipeline.entry, at.name});
 }
 
+// By a person's word, or because the time is up.
+bool is_check_being_ended(const Turn& turn, const Pipeline& pipeline) {
+  const Guarding* course = guarding(pipeline);
+  if (!course || !course->check) return false;
+  const AtHand at = at_hand(turn, pipeline);
+  if (!at.definition || !at.guard) return false;
+  return std::holds_alternative<guard::Passed>(at.guard->state) ||
+         guard::is_ending(*at.guard, *at.definition);
+}
+
 void guard_checked(Turn& turn, PipelineId id, const Outcome& outcome) {
   Guarding& checked = std::get<Guarding>(edit(turn, id).course);
+  const bool was_asked = checked.asked;
   checked.check.reset();
   checked.asked = false;
+  if (was_asked) {  // it has been seen dead after all
+    retire_question(turn, id);
+    moved(turn, id, move::Unblock{});
+  }
   const AtHand at = at_hand(turn, *find(turn, id));
   if (!at.definition || !at.guard) return;
   if (std::holds_alternative<guard::Passed>(at.guard->state)) return passed(turn, id);

@@ -155,14 +155,79 @@ TEST(PipelineGuards, PassedByWordInTheMiddleOfACheckItWaitsForThatToEnd) {
   guard.timeout = 5s;
   Play play = guarded(guard);
   const PipelineId id = play.start();
-  const EffectId check = play.step();
+  play.fails();
   play.pass(5s);
+  ASSERT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, at(5s)}}));
+  play.pass(5s);
+  const EffectId check = play.step();
   play.decide(Choice::Pass);
   EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
   EXPECT_EQ(play.all_under_way<Shell>().size(), 1u);
   play.finish(check, exit_code(143));
   EXPECT_EQ(play.step_shell().text, "run build");
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+}
+
+// ── Its time is up in the middle of a check ──
+
+TEST(PipelineGuards, ACheckThatHangsIsEndedAndThenSomebodyIsAskedWithWhatItSaid) {
+  definition::Guard guard{"check"};
+  guard.timeout = 5s;
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.pass(5s);
+  const std::vector<EffectId> kills = play.all_under_way<Kill>();
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_TRUE(play.state.decisions.open_of.empty()) << "its end was not observed yet";
+  play.finish(kills.front());
+  play.pass(1s);
+  play.finish(check, exit_code(143, "hanging"));
+
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, at(6s)}}));
+  const decision::Decision& asked = *play.state.decisions.decisions.find(play.question());
+  EXPECT_EQ(asked.cause, decision::Cause::GuardFailed);
+  EXPECT_EQ(asked.context, "hanging");
+  EXPECT_TRUE(asked.question.ends_with("timed out in the middle of a check")) << asked.question;
+  EXPECT_EQ(play.count("guard:broken"), 0u);
+  play.pass(10s);
+  play.succeeds();  // polled on, and what it waited for is there
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_TRUE(play.state.decisions.open_of.empty());
+}
+
+TEST(PipelineGuards, ACheckThatCannotBeSeenToEndIsAskedAboutFirst) {
+  definition::Guard guard{"check"};
+  guard.timeout = 5s;
+  for (const Choice choice : {Choice::LookAgain, Choice::ReleaseAnyway}) {
+    Play play = guarded(guard);
+    const PipelineId id = play.start();
+    const EffectId check = play.step();
+    play.pass(5s);
+    play.finish(play.all_under_way<Kill>().front(), exit_code(1));
+    EXPECT_EQ(play.state.decisions.decisions.find(play.question())->cause,
+              decision::Cause::ProcessUnobserved);
+    play.decide(choice);
+    if (choice == Choice::LookAgain) {
+      play.finish(play.all_under_way<Kill>().front(), exit_code(1));
+      play.finish(check, exit_code(143));  // while that is asked again
+    }
+    EXPECT_EQ(play.state.decisions.decisions.find(play.question())->cause,
+              decision::Cause::GuardFailed);
+    EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, at(5s)}}));
+  }
+}
+
+TEST(PipelineGuards, OneThatFailsInTheMiddleOfACheckIsAskedAboutWithWhatThatSaid) {
+  definition::Guard guard{"check"};
+  guard.timeout = 5s;
+  guard.on_timeout = definition::OnTimeout::Fail;
+  Play play = guarded(guard);
+  play.start();
+  const EffectId check = play.step();
+  play.pass(5s);
+  play.finish(check, exit_code(143, "hanging"));
+  EXPECT_EQ(play.state.decisions.decisions.find(play.question())->context, "hanging");
 }
 
 TEST(PipelineGuards, APostGuardIsCheckedWhenTheActionIsDone) {

@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 // What runs in a phase asks somebody: an agent, or a step with `reeve ask`. The pipeline is blocked
-// meanwhile and keeps what it holds; the answer reaches it.
+// meanwhile and keeps what it holds; the answer reaches it. And a person's word to one that he has
+// paused: to go on from another phase.
 namespace reeve::pipeline {
 namespace {
 
@@ -238,6 +239,99 @@ TEST(PipelineQuestion, WhatWasSaidAboutAGuardIsHandedOnToo) {
   const std::string* answer = play.state.pipelines.outputs.find({id, "build", "answer"});
   ASSERT_TRUE(answer);
   EXPECT_EQ(*answer, "I looked myself");
+}
+
+// ── A paused one that is to go on from another phase ──
+
+// Paused in front of `merge`.
+struct PausedPlay : Play {
+  PipelineId id;
+
+  PausedPlay() : Play({shell("build"), shell("merge")}) {
+    id = start();
+    ask(Pause{id});
+    succeeds();
+  }
+  std::uint32_t visits(const std::string& phase) const {
+    const std::uint32_t* count = of(id).visits.find(phase);
+    return count ? *count : 0;
+  }
+};
+
+TEST(PipelineResume, APausedOneGoesOnFromAnotherPhase) {
+  PausedPlay play;
+  ASSERT_EQ(play.state_of(play.id), (Status{Blocked{Reason::Paused, "merge", 1, start}}));
+
+  EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{play.id, "build", false})));
+  EXPECT_EQ(play.state_of(play.id), (Status{Running{"build", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run build");
+  EXPECT_FALSE(play.of(play.id).paused);
+  play.succeeds();
+  EXPECT_EQ(play.step_shell().text, "run merge");
+  play.succeeds();
+  EXPECT_EQ(play.state_of(play.id), Status{Done{}});
+}
+
+TEST(PipelineResume, APhaseThatWasLeftBeforeItBeganWasNotEntered) {
+  PausedPlay play;
+  EXPECT_EQ(play.visits("merge"), 1u);
+  play.ask(ResumeFrom{play.id, "build", false});
+  EXPECT_EQ(play.visits("merge"), 0u);
+  play.succeeds();
+  EXPECT_EQ(play.visits("merge"), 1u);
+
+  PausedPlay same;
+  same.ask(ResumeFrom{same.id, "merge", false});
+  EXPECT_EQ(same.visits("merge"), 1u);
+  EXPECT_EQ(same.step_shell().text, "run merge");
+}
+
+TEST(PipelineResume, APhaseThatWasBegunBeforeThePauseWasEntered) {
+  definition::Phase build = shell("build");
+  build.retry = {1, 1min};
+  Play play({build, shell("merge")});
+  const PipelineId id = play.start();
+  play.ask(Pause{id});
+  play.fails();
+  play.pass(1min);
+  ASSERT_EQ(play.state_of(id), (Status{Blocked{Reason::Paused, "build", 2, at(1min)}}));
+  play.ask(ResumeFrom{id, "merge", false});
+  EXPECT_EQ(*play.of(id).visits.find("build"), 1u);
+}
+
+TEST(PipelineResume, OneThatStillRunsLeavesThatAndGoesOn) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Pause{id});
+  EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{id, "merge", false})));
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_EQ(play.ask(ResumeFrom{id, "build", false}),
+            refused(Why::NotAllowed, to_text(id) + " has ended"))
+      << "not paused any more";
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+}
+
+TEST(PipelineResume, OneThatIsBeingWithdrawnGoesThereWhenThatWasObserved) {
+  definition::Phase build = shell("build");
+  build.pre = {"green"};
+  Play play({build, shell("merge")});
+  play.set.guards.set("green", definition::Guard{"true"});
+  const PipelineId id = play.start();
+  const EffectId check = play.step();
+  play.ask(Pause{id});
+  EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{id, "merge", false})));
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run merge");
+}
+
+TEST(PipelineResume, ATransitionLeavesItPaused) {
+  PausedPlay play;
+  EXPECT_TRUE(is<Ok>(play.ask(Transition{play.id, "build"})));
+  EXPECT_EQ(play.state_of(play.id), (Status{Blocked{Reason::Paused, "build", 1, start}}));
+  EXPECT_TRUE(play.under_way().empty());
 }
 
 }  // namespace

@@ -99,6 +99,15 @@ void unblock(Mover& m, const Blocked& at) {
   }
 }
 
+// One that was paused before its phase began leaves it as if it had not come there.
+void jump(Mover& m, const Blocked& at, const std::string& to) {
+  std::uint32_t* visits = m.pipeline.visits.edit(at.resume_phase);
+  if (visits && at.reason == Reason::Paused && at.attempt == 1 && --*visits == 0) {
+    m.pipeline.visits.erase(at.resume_phase);
+  }
+  m.visit(to);
+}
+
 void from(Mover& m, const Blocked& at, const Move& move) {
   match(
       move,
@@ -114,7 +123,7 @@ void from(Mover& m, const Blocked& at, const Move& move) {
         m.pipeline.retries = 0;
         m.retry(at.resume_phase, at.attempt);
       },
-      [&](const move::Jump& jump) { m.visit(jump.phase); },
+      [&](const move::Jump& to) { jump(m, at, to.phase); },
       [&](const move::Cancel&) { m.cancel(); });
 }
 

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 
 // What can be said only when everything was read: do the definitions fit together?
@@ -26,6 +27,23 @@ bool is_defined(const Loading& loading, const std::string& kind, const std::stri
   return loading.runbook.defined.contains({kind, name});
 }
 
+// Whether a file that is not TOML may define something of that name: the word is in it.
+bool may_be_unread(const Loading& loading, std::string_view name) {
+  const auto is_part = [](char each) {
+    return std::isalnum(static_cast<unsigned char>(each)) != 0 || each == '_' || each == '-';
+  };
+  for (const File& file : loading.unread) {
+    const std::string_view text = file.text;
+    for (std::size_t at = text.find(name); at != std::string_view::npos;
+         at = text.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      const bool begins = at == 0 || !is_part(text[at - 1]);
+      if (begins && (end == text.size() || !is_part(text[end]))) return true;
+    }
+  }
+  return false;
+}
+
 // `//name` is shared by all projects: its definition may lie in another.
 bool may_be_elsewhere(const Name& to) {
   const bool shared_kind = to.kind == "lock" || to.kind == "semaphore" || to.kind == "queue";
@@ -36,7 +54,7 @@ void check_reaction(Loading& loading, const Reference& reference) {
   if (is_defined(loading, "action", reference.to.name)) return;
   std::vector<std::string> valid = names_of_kind(loading, "action");
   for (const char* own : {"nudge", "restart", "escalate"}) {
-    if (reference.to.name == own) return;
+    if (reference.to.name == own || may_be_unread(loading, reference.to.name)) return;
     if (std::ranges::find(valid, own) == valid.end()) valid.emplace_back(own);
   }
   loading.mistake(
@@ -91,7 +109,8 @@ void check_references(Loading& loading) {
     } else if (reference.to.kind == "strategy phase") {
       check_strategy_phase(loading, reference);
     } else if (!may_be_elsewhere(reference.to) &&
-               !is_defined(loading, reference.to.kind, reference.to.name)) {
+               !is_defined(loading, reference.to.kind, reference.to.name) &&
+               !may_be_unread(loading, reference.to.name)) {
       const auto& [kind, name] = reference.to;
       const std::vector<std::string> valid = names_of_kind(loading, kind);
       const std::string what =
@@ -213,7 +232,50 @@ void check_names_of(Loading& loading, const std::string& name, const Pipeline& p
 
 }  // namespace
 
+namespace {
+
+// The guards and strategies that pipelines name. (An agent may be run by itself, with any values.)
+std::set<Name> used_by_pipelines(const Set& set) {
+  std::set<Name> used;
+  for (const auto& [name, pipeline] : set.pipelines) {
+    for (const Phase& phase : pipeline.phases) {
+      for (const std::string& guard : phase.pre) used.insert({"guard", guard});
+      for (const std::string& guard : phase.post) used.insert({"guard", guard});
+    }
+  }
+  for_each_strategy(set, [&](const std::string&, const Pipeline&, const std::string& strategy) {
+    used.insert({"strategy", strategy});
+  });
+  return used;
+}
+
+// Of what no pipeline uses: a name that none of them knows has no value, whoever will use it.
+void check_unused(Loading& loading) {
+  if (!loading.outside->is_all || !loading.unread.empty()) return;
+  const Set& set = loading.runbook.set;
+  std::vector<std::string> known = {
+      "id", "name", "phase", "attempt", "project", "workspace", "branch"};
+  for (const auto& [name, pipeline] : set.pipelines) {
+    for (std::string& each : names_in(pipeline)) {
+      if (std::ranges::find(known, each) == known.end()) known.push_back(std::move(each));
+    }
+  }
+  const std::set<Name> used = used_by_pipelines(set);
+  for (const auto& [owner, asked] : std::map(loading.asked)) {
+    if (owner.kind == "agent" || used.contains(owner)) continue;
+    const std::string where =
+        fmt::format("[{}.{}], which no pipeline uses", owner.kind, owner.name);
+    for (const Asked& each : asked) {
+      if (!is_known(each.name, known))
+        loading.mistake(each.where, unknown_name(each, known, where));
+    }
+  }
+}
+
+}  // namespace
+
 void check_names(Loading& loading) {
+  check_unused(loading);
   for (const auto& [name, pipeline] : loading.runbook.set.pipelines) {
     check_names_of(loading, name, pipeline);
   }

@@ -216,21 +216,16 @@ std::expected<Runbook, Mistakes> load(std::span<const File> given,
       documents.push_back(*std::move(document));
     } else {
       loading.mistakes.push_back(document.error());
-      loading.whole = false;
+      loading.unread.push_back(file);
     }
   }
   for (const Document& document : documents) read_document(loading, document);
-  // What is missing may stand in the file that could not be read.
-  if (loading.whole) {
-    check_references(loading);
-  } else if (!loading.references.empty()) {
-    loading.mistakes.front().message +=
-        "; until it can be read, nobody looks whether what the others refer to is there";
-  }
+  check_references(loading);
   check_reachable(loading);
   check_dead_letters(loading);
   check_names(loading);
   check_inputs(loading);
+  check_prompt_files(loading, root);
   if (!loading.mistakes.empty()) {
     std::ranges::sort(loading.mistakes);
     const auto again = std::ranges::unique(loading.mistakes);
@@ -279,7 +274,7 @@ std::string cannot_be_read(int error) {
 
 // To the end, or to one byte more than it may have.
 std::expected<std::string, std::string> text_behind(int file) {
-  struct stat about{};
+  struct stat about {};
   if (::fstat(file, &about) != 0) return std::unexpected(cannot_be_read(errno));
   if (!S_ISREG(about.st_mode)) return std::unexpected("cannot be read: it is no regular file");
   std::string text;

@@ -24,7 +24,7 @@
 // files; references to what is not defined; phases that cannot be reached, that do nothing or two
 // things; placeholders without a value, in every text and for every user of it; placeholders where
 // no value can be made safe (runbook/shell_text); programs that bash cannot read; dead letters in
-// a circle; inputs that nobody gives.
+// a circle; inputs that nobody gives; prompts in files that are not there.
 namespace reeve::runbook {
 
 // One file: its name as messages call it, and its bytes.
@@ -42,14 +42,18 @@ struct ShellComplaint {
 std::optional<ShellComplaint> complaint_of(int exit_code, std::string_view stderr_text);
 using CheckShell = std::function<std::optional<ShellComplaint>(const std::string& program)>;
 using ReadZone = std::function<Result<time_zone::Zone>(const std::string& name)>;
+using IsFile = std::function<bool(const std::string& path)>;
 
 // What loading needs from outside. Without a check of the shell, programs are taken as they are;
-// without a reader of zones those of the system are read.
+// without a reader of zones those of the system are read; without a look at files they are there.
 struct Outside {
   CheckShell check_shell = {};
   ReadZone read_zone = {};
   // How often a source is asked whose queue has no `poll`.
   Duration poll_interval = definition::Source{}.poll;
+  IsFile is_file = {};
+  // These are all files of the project: what nothing in them uses, nothing uses.
+  bool is_all = true;
 };
 
 using Mistakes = std::vector<Mistake>;  // in order, none twice

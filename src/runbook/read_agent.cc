@@ -65,18 +65,6 @@ void read_response(Section& section,
   }
 }
 
-void read_environment(Section& section, definition::Map& env, std::vector<Asked>& asked) {
-  for (const auto& [member, text] : section.map({"env"})) {
-    if (member->key.empty() || member->key.find_first_of("=\0") != std::string::npos) {
-      section.mistake(
-          section.where_of(member->place),
-          fmt::format("`{}` cannot be the name of an environment variable", member->key));
-    }
-    if (member->value.kind == Value::Kind::Text) section.ask(member->value, asked);
-    env.emplace_back(member->key, text);
-  }
-}
-
 }  // namespace
 
 void read_agent(Section& section, const std::string& name) {
@@ -97,11 +85,14 @@ void read_agent(Section& section, const std::string& name) {
   if (const auto mode = section.choice({"mode"}, {"session", "print"})) agent.session = *mode == 0;
   agent.prompt = section.filled({"prompt"}, asked);
   agent.prompt_file = section.filled({"prompt_file"}, asked);
+  if (!agent.prompt_file.empty()) {
+    loading.prompt_files.emplace(name, section.where_of(*section.find({"prompt_file"})));
+  }
   if (section.has("prompt") && section.has("prompt_file")) {
     section.expected(*section.find({"prompt_file"}), "prompt_file", "either this or `prompt`");
   }
   agent.cwd = section.filled({"cwd"}, asked);
-  read_environment(section, agent.env, asked);
+  agent.env = environment_in(section, asked);
   // A program that is run to completion may be silent all the while, unless somebody says
   // otherwise.
   if (!agent.session) agent.idle_timeout = Duration::max();

@@ -41,9 +41,9 @@ std::vector<std::string> references(Section& section, Keys keys, std::string_vie
   return names_of(texts);
 }
 
-definition::Map filled_map(Section& section, std::string_view key, std::vector<Asked>& asked) {
+definition::Map inputs_in(Section& section, std::vector<Asked>& asked) {
   definition::Map map;
-  for (const auto& [member, text] : section.map({key})) {
+  for (const auto& [member, text] : section.map({"inputs"})) {
     if (member->value.kind == Value::Kind::Text) section.ask(member->value, asked);
     map.emplace_back(member->key, text);
   }
@@ -58,7 +58,7 @@ void read_children(Section& section, Phase& phase, PhaseNotes& notes) {
     join = static_cast<definition::Join>(*word);
   }
   const std::string pipeline = section.reference({"pipeline"}, "pipeline");
-  const definition::Map inputs = filled_map(section, "inputs", notes.asked);
+  const definition::Map inputs = inputs_in(section, notes.asked);
   const std::string values = section.filled({"for_each"}, notes.asked);
   const auto max = section.number({"max"}, 1);
   const std::vector<const Value*> several = section.texts({"parallel"});
@@ -219,7 +219,7 @@ Phase read_phase(Section& section, PhaseNotes& notes) {
   phase.timeout = section.duration({"timeout"});
   read_failure(section, phase, notes);
   phase.cwd = section.filled({"cwd"}, notes.asked);
-  phase.env = filled_map(section, "env", notes.asked);
+  phase.env = environment_in(section, notes.asked);
   section.finish();
   return phase;
 }
@@ -339,9 +339,9 @@ class PipelineReader {
     for (auto [key, names] :
          {std::pair{"pass_env", &pipeline_.pass_env}, std::pair{"secret", &pipeline_.secret}}) {
       for (const Value* text : section_.texts({key})) {
-        const bool bad =
-            text->text.empty() || text->text.find_first_of("= \t\n") != std::string::npos;
-        if (bad) section_.expected(*text, key, "the name of an environment variable");
+        if (!is_variable_name(text->text)) {
+          section_.expected(*text, key, "the name of an environment variable");
+        }
         names->push_back(text->text);
       }
     }

@@ -43,11 +43,12 @@ struct Loading {
   Runbook runbook = {};
   Mistakes mistakes = {};
   std::vector<Reference> references = {};
-  std::map<Name, std::vector<Asked>> asked = {};  // by guards, strategies and agents
-  std::map<Name, Where> dead_letters = {};        // where a queue names its own
+  std::map<Name, std::vector<Asked>> asked = {};   // by guards, strategies and agents
+  std::map<Name, Where> dead_letters = {};         // where a queue names its own
+  std::map<std::string, Where> prompt_files = {};  // of agents
   std::vector<PipelineNotes> pipelines = {};
   std::vector<std::pair<definition::SlotUse, Where>> slots = {};  // with a weight
-  bool whole = true;                                              // every file could be read
+  std::vector<File> unread = {};  // what is not TOML: nobody knows what it defines
 
   void mistake(const Where& where, std::string message) {
     mistakes.push_back({where.file, where.place, std::move(message)});
@@ -132,6 +133,12 @@ std::string unknown_name(const Asked& asked,
 // Whether {a.b} is among the known names or a member of one.
 bool is_known(std::string_view name, const std::vector<std::string>& known);
 
+// A letter or _, then letters, digits and _: what a shell can name.
+bool is_variable_name(std::string_view name);
+
+// The table `env`; its placeholders are added to `asked`.
+definition::Map environment_in(Section& section, std::vector<Asked>& asked);
+
 // ── The readers, a file each; `kind` and `name` are registered already ──
 
 void read_queue(Section& section, const std::string& name);
@@ -163,5 +170,6 @@ void check_reachable(Loading& loading);
 void check_dead_letters(Loading& loading);
 void check_names(Loading& loading);
 void check_inputs(Loading& loading);
+void check_prompt_files(Loading& loading, const std::string& root);
 
 }  // namespace reeve::runbook

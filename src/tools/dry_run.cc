@@ -279,7 +279,8 @@ DryRun of_pipeline(const runbook::Runbook& runbook,
       tell.know("branch", branch);
     }
   } else if (pipeline->workspace) {
-    run.lines.push_back({"workspace", "folder " + tell.fill(pipeline->workspace->folder)});
+    const std::string folder = tell.fill(pipeline->workspace->folder);
+    run.lines.push_back({"workspace", folder.empty() ? "a folder of its own" : "folder " + folder});
   }
   tell.know("attempt", "1");
   for (const Phase& phase : pipeline->phases) run.steps.push_back(step_of(tell, *pipeline, phase));

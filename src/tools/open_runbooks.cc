@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+
 namespace reeve::tools {
 
 std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace& place,
                                                              std::vector<std::string> paths,
                                                              Shell shell) {
-  if (paths.empty()) paths = runbook::discover(place.files());
+  const bool is_all = paths.empty();
+  if (is_all) paths = runbook::discover(place.files());
   auto files = runbook::read_files(paths);
   if (!files) {
     if (files.error().size() < paths.size()) {
@@ -22,11 +25,15 @@ std::expected<OpenRunbooks, runbook::Mistakes> open_runbooks(const RunbookPlace&
     const std::string below = place.files() + "/";
     if (file.name.starts_with(below)) file.name.erase(0, below.size());
   }
-  auto runbook =
-      runbook::load(*files,
-                    place.root,
-                    {.check_shell = shell == Shell::Checked ? bash_check : runbook::CheckShell{},
-                     .poll_interval = Duration{place.poll_interval_ms}});
+  runbook::Outside outside{.poll_interval = Duration{place.poll_interval_ms}, .is_all = is_all};
+  if (shell == Shell::Checked) {
+    outside.check_shell = bash_check;
+    outside.is_file = [](const std::string& path) {
+      std::error_code error;
+      return std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error);
+    };
+  }
+  auto runbook = runbook::load(*files, place.root, outside);
   if (!runbook) return std::unexpected(runbook.error());
   return OpenRunbooks{*std::move(files), *std::move(runbook)};
 }

@@ -64,12 +64,15 @@ int show(Context& context, const Parsed& parsed) {
   for (const auto& [name, value] : agent.members()) {
     if (name == "seq" || name == "output" || value.is_null()) continue;
     std::string text = value.text();
-    if (value.is_array()) {
+    const bool is_idle = name == "idle_ms";
+    if (is_idle) {
+      text = rough_duration(value.number());
+    } else if (value.is_array()) {
       for (const Json& each : value.items()) text += (text.empty() ? "" : ", ") + each.text();
     } else if (value.is_string() && parse_moment(text)) {
       text = output.moment(value);
     }
-    output.sentence(fmt::format("{:<12}{}", name, printable(text)), 12);
+    output.sentence(fmt::format("{:<12}{}", is_idle ? "idle" : name, printable(text)), 12);
   }
   if (!agent.has("output")) return output.done();
   tell_last_words(output, agent);

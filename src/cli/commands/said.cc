@@ -84,14 +84,15 @@ void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
   ::closedir(directory);
 }
 
-// A phase that is entered once more counts its attempts anew: who is called as one before, and lies
-// elsewhere, is of another visit, and so is a lower number. What has no number of its own (what was
-// sent to an agent) is of the visit of those that lie with it.
+// A phase that is entered once more counts its attempts anew: a lower number is of another visit,
+// and so is who is called as the first of its attempt, and lies elsewhere. (Of what comes later a
+// name may come twice: a strategy may try one agent in two ways.) What has no number of its own
+// (what was sent to an agent) is of the visit of those that lie with it.
 void tell_visits_apart(std::vector<LogFile>& files) {
   struct Visit {
     std::size_t number = 1;
     std::int64_t attempt = 0;
-    std::map<std::string, std::string> places;  // by label
+    const LogFile* first = nullptr;  // of the attempt
   };
   std::map<std::string, Visit> visits;  // by phase
   std::map<std::string, std::size_t> of_place;
@@ -99,11 +100,11 @@ void tell_visits_apart(std::vector<LogFile>& files) {
     const auto attempt = attempt_of_label(file.label);
     if (!attempt || file.sequence == 0) continue;
     Visit& visit = visits[std::string(phase_of_label(file.label))];
-    const auto found = visit.places.find(file.label);
-    const bool again = found != visit.places.end() && found->second != file.place;
-    if (*attempt < visit.attempt || again) visit = {visit.number + 1, 0, {}};
+    const bool again = visit.first != nullptr && *attempt == visit.attempt &&
+                       visit.first->label == file.label && visit.first->place != file.place;
+    if (*attempt < visit.attempt || again) visit = {visit.number + 1, 0, nullptr};
+    if (*attempt != visit.attempt) visit.first = &file;
     visit.attempt = *attempt;
-    visit.places[file.label] = file.place;
     of_place[file.place] = visit.number;
   }
   for (LogFile& file : files) {
@@ -208,7 +209,7 @@ std::vector<Said::Place> Said::all_places() const {
 
 // Whether there is something behind what was told; of a file that is another one, all of it.
 bool Said::has_more(const std::string& path, Told& told) {
-  struct stat status{};
+  struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return false;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
@@ -288,7 +289,7 @@ std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
 std::string end_of_logs(const std::string& folder, std::size_t most) {
   const std::vector<LogFile> files = find_logs({{folder}});
   if (files.empty()) return {};
-  struct stat status{};
+  struct stat status {};
   if (::stat(files.back().path.c_str(), &status) != 0) return {};
   const auto size = static_cast<std::uint64_t>(status.st_size);
   const bool whole = size <= most;
