@@ -304,7 +304,7 @@ void Holding::wait_for_log() const {
   const Millis end = now() + 2s;
   Millis quiet_at = now() + 200ms;
   for (off_t size = -1; now() < end && now() < quiet_at;) {
-    struct stat about {};
+    struct stat about{};
     if (stat(spec_.log.c_str(), &about) == 0 &&
         std::exchange(size, about.st_size) != about.st_size) {
       quiet_at = now() + 200ms;
@@ -370,7 +370,7 @@ void Holding::write_exit() {
 }
 
 void Holding::shorten_log() const {
-  struct stat about {};
+  struct stat about{};
   const auto most = static_cast<off_t>(output_kept);
   if (spec_.log.empty() || stat(spec_.log.c_str(), &about) != 0 || about.st_size <= most) return;
   [[maybe_unused]] const int ignored = truncate(spec_.log.c_str(), most);

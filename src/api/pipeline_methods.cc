@@ -129,12 +129,7 @@ void resume(Asking& ask) {
 
 void transition(Asking& ask) {
   const std::string phase(ask.params.need_text("phase"));
-  change(
-      ask,
-      [&](PipelineId id) {
-        return pipeline::Transition{id, phase};
-      },
-      phase);
+  change(ask, [&](PipelineId id) { return pipeline::Transition{id, phase}; }, phase);
 }
 
 void unblock(Asking& ask) {

@@ -274,7 +274,7 @@ std::string cannot_be_read(int error) {
 
 // To the end, or to one byte more than it may have.
 std::expected<std::string, std::string> text_behind(int file) {
-  struct stat about {};
+  struct stat about{};
   if (::fstat(file, &about) != 0) return std::unexpected(cannot_be_read(errno));
   if (!S_ISREG(about.st_mode)) return std::unexpected("cannot be read: it is no regular file");
   std::string text;

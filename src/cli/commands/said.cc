@@ -209,7 +209,7 @@ std::vector<Said::Place> Said::all_places() const {
 
 // Whether there is something behind what was told; of a file that is another one, all of it.
 bool Said::has_more(const std::string& path, Told& told) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return false;
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (status.st_ino != told.file || size < told.bytes) told = {0, status.st_ino};
@@ -289,7 +289,7 @@ std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
 std::string end_of_logs(const std::string& folder, std::size_t most) {
   const std::vector<LogFile> files = find_logs({{folder}});
   if (files.empty()) return {};
-  struct stat status {};
+  struct stat status{};
   if (::stat(files.back().path.c_str(), &status) != 0) return {};
   const auto size = static_cast<std::uint64_t>(status.st_size);
   const bool whole = size <= most;
