@@ -28,6 +28,7 @@ class Crowd(Home):
 
     def test_five_thousand_processes_are_served_by_one_daemon(self):
         self.reeve("daemon", "start")
+        self.reeve("history")  # its file is made, and open, from here on
         pid = self.daemon_pid()
         descriptors = self.descriptors()
         memory = self.number("status", "VmRSS")

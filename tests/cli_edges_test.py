@@ -50,10 +50,10 @@ class Advice(Home):
         self.reeve("queue", "stats", "q", code=3)
 
     def test_an_item_that_never_was_is_not_found_and_a_forgotten_one_is_a_stale_claim(self):
-        self.reeve("queue", "create", "q", "--keep-completed", "0")
         self.reeve("queue", "push", "q", "x")
         item, claim = self.out("queue", "take", "q", "-q").split()
-        self.reeve("queue", "complete", "q", item, "--claim", claim)
+        self.reeve("queue", "release", "q", item, "--claim", claim)
+        self.reeve("queue", "drop", "q", item)
         self.assertEqual(self.error("queue", "complete", "q", item, "--claim", claim, code=6)["code"], "STALE_CLAIM")
         for verb in (["complete"], ["fail", "--error", "no"], ["extend"], ["release"]):
             error = self.error("queue", verb[0], "q", "item-zzzzzz", "--claim", "1", *verb[1:], code=3)

@@ -431,7 +431,7 @@ class Queues(Home):
 
     def test_a_refusal_speaks_of_what_was_typed(self):
         self.assertEqual(self.err("lock", "acquire", "x", "--timeout", "0", code=2),
-                         "reeve: --timeout must be at least 1")
+                         "reeve: --timeout must be at least 1ms")
         self.reeve("queue", "push", "q", "one")
         self.assertIn('reeve: "item-foo" is the beginning', self.err("queue", "redrive", "q", "item-foo", code=3))
 

@@ -211,6 +211,7 @@ class Agents(Project):
 
     @uses("phase.task", "agent.prompt_file", "agent.on_exit")
     def test_how_one_ends(self):
+        self.file("prompt.txt", "do it\n")
         self.write("""
             [command.go]
             run  = { pipeline = "go" }
@@ -231,7 +232,6 @@ class Agents(Project):
             command = "echo session >> out; sleep 0.2"
             on_exit = "fail"
         """)
-        self.file("prompt.txt", "do it\n")
         shown = self.failed("go")
         self.assertEqual(self.lines("out"), ["do it", "session"])
         self.assertEqual([phase["state"] for phase in shown["phases"]], ["done", "failed"])

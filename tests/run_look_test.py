@@ -1,6 +1,5 @@
 """What one sees of runs: who waits for whom, what those within a run do, how an end is observed."""
 
-import json
 import os
 import re
 import shutil
@@ -181,7 +180,8 @@ class Family(Listening):
             merge = "rebase"
             into  = "main"
         """, "land.toml")
-        id = json.loads(self.reeve("--json", "run", "land", "nowhere", "--wait", code=1).stdout)["data"]["id"]
+        id = self.run_id("land", "nowhere")
+        self.reeve("wait", id, code=1)
         logs = self.reeve("logs", id)
         self.assertEqual(logs.stderr, "merge#1 fast:\nmerge#1 rb:\n")
 
@@ -405,10 +405,10 @@ class Why(Project):
         told = self.out("why", runs[-1])
         self.assertLessEqual(len(told.split("\n")), 24, told)
         self.assertIn("in line for main, at place 25 of 25\n", told)
-        self.assertRegex(told, rf"    …\n   25\. {runs[-1]}  since")
+        self.assertRegex(told, rf"    …\n   25\. {runs[-1]} \(go work\)  since")
         self.assertEqual(told.count("  since"), 4, told)
         of_lock = self.out("why", "main")
-        self.assertRegex(of_lock, rf"in line, 25\n    1\. {runs[0]}  since.*\n.*\n    3\. {runs[2]}  since.*\n    …")
+        self.assertRegex(of_lock, rf"in line, 25\n    1\. {runs[0]} \(go work\)  since.*\n.*\n    3\. {runs[2]} \(go work\)  since.*\n    …")
         # The first in line waits for one of the two, and not for itself.
         first = self.out("why", runs[0])
         self.assertIn("lock main held by ana", first)

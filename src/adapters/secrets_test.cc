@@ -58,10 +58,10 @@ TEST_F(SecretsTest, ASecretReachesAStepAndNothingThatIsKept) {
   keep("abc", passed);
   const EffectId effect =
       begin(step("echo $URL ${#TOKEN} $TOKEN; echo $TOKEN >&2; printf hunter2; sleep 0.3; "
-                 "printf 'hunter2\\n'; echo key=$TOKEN >> $REEVE_OUTPUT"));
+                 "printf 'hunter2\\n'; echo key=${#TOKEN} >> $REEVE_OUTPUT"));
   const Outcome outcome = outcome_of(effect);
   EXPECT_EQ(outcome.output, "*** 14 ***\n***\n***\n");
-  EXPECT_EQ(outcome.values, (Variables{{"key", "***"}}));
+  EXPECT_EQ(outcome.values, (Variables{{"key", "14"}}));
   const std::string log =
       home.read("home/logs/" + reeve::to_text(pipeline) + "/work#1." + to_text(effect) + ".log");
   EXPECT_EQ(log, outcome.output);

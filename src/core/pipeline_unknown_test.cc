@@ -70,9 +70,11 @@ TEST(PipelineUnknown, AndTheKillOfACheckThatSomebodyLetPass) {
   play.set.guards.set("green", green);
   play.start();
   play.fails();
+  play.pass(15s);
+  play.finish(the_kill(play));
+  play.finish(play.step(), exit_code(143));
   play.pass(10s);
   const EffectId check = play.step();
-  play.pass(5s);
   play.decide(Choice::Pass);
   play.finish(the_kill(play), unknown());
   EXPECT_EQ(play.under_way_as<Kill>(the_kill(play)).target, (decltype(Kill::target){check}));
@@ -95,9 +97,11 @@ struct PassedInACheck : Play {
     set.guards.set("green", green);
     id = start();
     fails();
+    pass(15s);
+    finish(the_kill(*this));
+    finish(step(), exit_code(143));
     pass(10s);
     check = step();
-    pass(5s);
     decide(Choice::Pass);
     finish(the_kill(*this), exit_code(1));
   }
