@@ -238,8 +238,7 @@ void Oracle::advance_models(engine::Sequence through) {
     bool repeated = false;
     const Request* request = std::get_if<Request>(&decided->input);
     if (request && !request->key.empty()) {
-      repeated = keys_.contains(request->key);
-      judge_key(*request, decided->said.reply, true);
+      repeated = judge_key(*request, decided->said.reply, true);
     }
     for (const Answer& answer : decided->said.answers) {
       const auto key = waiting_keys_.find(answer.waiter.value);
@@ -274,11 +273,11 @@ void Oracle::advance_models(engine::Sequence through) {
 }
 
 // The first reply to a key that changed something is the only one there is. One that waits is told
-// its place again, until it has its answer.
-void Oracle::judge_key(const Request& request, const Reply& reply, bool applied) {
-  if (request.key.empty()) return;
+// its place again, until it has its answer. Whether the request was one of a key that was known.
+bool Oracle::judge_key(const Request& request, const Reply& reply, bool applied) {
+  if (request.key.empty()) return false;
   const auto found = keys_.find(request.key);
-  if (found == keys_.end() && (!applied || !stands(reply))) return;
+  if (found == keys_.end() && (!applied || !stands(reply))) return false;
   const std::uint64_t digest = digest_of(key::unbound(request.command));
   if (found == keys_.end()) {
     Remembered remembered{digest, std::nullopt, reply};
@@ -287,7 +286,7 @@ void Oracle::judge_key(const Request& request, const Reply& reply, bool applied)
       waiting_keys_[waiting->waiter.value] = request.key;
     }
     keys_.emplace(request.key, std::move(remembered));
-    return;
+    return false;
   }
   const Remembered& first = found->second;
   if (first.digest != digest) {
@@ -295,16 +294,16 @@ void Oracle::judge_key(const Request& request, const Reply& reply, bool applied)
     if (!refused || refused->why != Why::KeyReused) {
       report_.violated("a key was taken for another request: " + request.key);
     }
-    return;
+    return true;
   }
-  if (reply == first.reply) return;
+  if (reply == first.reply) return true;
   if (first.waiter && applied) {
     // It may have been answered in this very step: then either is right, and after an answer that
     // does not stand it is the first again.
     const Decided* decided = find(modelled_ + 1);
     for (const Answer& answer : decided->said.answers) {
       if (answer.waiter != *first.waiter) continue;
-      if (answer.reply == reply) return;
+      if (answer.reply == reply) return true;
       if (stands(answer.reply) && !is_of_nobody(answer.reply)) break;
       waiting_keys_.erase(first.waiter->value);
       keys_.erase(found);
@@ -312,6 +311,7 @@ void Oracle::judge_key(const Request& request, const Reply& reply, bool applied)
     }
   }
   report_.violated("a repeated request got another reply, key " + request.key);
+  return true;
 }
 
 }  // namespace reeve::sim

@@ -114,7 +114,7 @@ class Oracle {
 
   Decided* find(engine::Sequence sequence);
   void advance_models(engine::Sequence through);
-  void judge_key(const Request& request, const Reply& reply, bool applied);
+  bool judge_key(const Request& request, const Reply& reply, bool applied);
   bool check_told(engine::Sequence sequence, const char* what);
   void check_meant(const Request& request);
 
