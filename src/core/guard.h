@@ -34,9 +34,10 @@
 // after the last.
 //
 // `timeout` is the total wait. At it, announced once, `block` goes on as before, `fail` fails, and
-// `escalate` asks somebody. While somebody is being asked the guard is still polled, but only the
-// condition itself or the answer ends the wait. A check that passes in the same moment in which
-// the time is up, or was up while the daemon was away, has passed.
+// `escalate` asks somebody, when a check that was under way has been ended (core/guard_ending.h).
+// While somebody is being asked the guard is still polled, but only the condition itself or the
+// answer ends the wait. A check that passes in the same moment in which the time is up, or was up
+// while the daemon was away, has passed.
 //
 // A Guard is a value that lives in the phase that waits. It knows neither pipelines nor effects:
 // each verb says what to do next, and when to call `due` is `due_at`. The definition is the one of
@@ -96,12 +97,12 @@ struct Guard {
   std::uint64_t checks = 0;  // all that ended, for people
   std::uint32_t polls = 0;   // counted checks after the first
   std::uint32_t broken_in_a_row = 0;
-  bool announced = false;  // guard:waiting was
-  bool timed_out = false;  // the total wait is over, and that was announced
-  bool asked = false;      // a decision is open about it
-  bool by_word = false;    // a person said that it passes
-  std::optional<Verdict> last;
-  std::string last_output;  // for `why`
+  bool announced = false;       // guard:waiting was
+  bool timed_out = false;       // the total wait is over, and that was announced
+  bool asked = false;           // a decision is open about it
+  bool by_word = false;         // a person said that it passes
+  std::optional<Verdict> last;  // none: not checked yet, or the last check was cut short
+  std::string last_output;      // for `why`
 
   bool operator==(const Guard&) const = default;
 };

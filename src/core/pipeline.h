@@ -142,7 +142,7 @@ struct Retry {
   bool operator==(const Retry&) const = default;
 };
 
-// A failed one goes on from another phase.
+// A failed or a paused one goes on from another phase.
 struct ResumeFrom {
   PipelineId pipeline;
   std::string phase;
@@ -151,7 +151,7 @@ struct ResumeFrom {
   bool operator==(const ResumeFrom&) const = default;
 };
 
-// An open one leaves what it does, observed, and goes to this phase.
+// An open one leaves what it does, observed, and goes to this phase; a paused one stays paused.
 struct Transition {
   PipelineId pipeline;
   std::string phase;

@@ -132,7 +132,7 @@ struct Guarding {
   std::uint32_t index = 0;
   std::vector<guard::Guard> guards;  // as far as they were started
   std::optional<EffectId> check;     // the one under way
-  bool asked = false;                // it was passed by word, and its check cannot be seen dead
+  bool asked = false;                // its check is to end, and cannot be seen dead
 
   bool operator==(const Guarding&) const = default;
 };
