@@ -150,15 +150,20 @@ Request Clients::next(std::size_t index, const State& state) {
   const std::uint64_t all =
       plan_.locks + plan_.semaphores + plan_.queues + plan_.boards + plan_.pipelines + plan_.others;
   std::uint64_t at = dice_.below(all);
-  if (at < plan_.locks) {
+  const auto is_of = [&](std::uint64_t share) {
+    if (at < share) return true;
+    at -= share;
+    return false;
+  };
+  if (is_of(plan_.locks)) {
     request.command = lock_command(client);
-  } else if ((at -= plan_.locks) < plan_.semaphores) {
+  } else if (is_of(plan_.semaphores)) {
     request.command = semaphore_command(client);
-  } else if ((at -= plan_.semaphores) < plan_.queues) {
+  } else if (is_of(plan_.queues)) {
     request.command = queue_command(client, state);
-  } else if ((at -= plan_.queues) < plan_.boards) {
+  } else if (is_of(plan_.boards)) {
     request.command = board_command(client, state);
-  } else if ((at -= plan_.boards) < plan_.pipelines) {
+  } else if (is_of(plan_.pipelines)) {
     request.command = plan_.crons && dice_.one_in(6) ? cron_command() : work_command(client, state);
   } else {
     request.command = other_command(client);

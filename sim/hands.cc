@@ -201,6 +201,7 @@ void SimHands::kill_process(const Process& process) {
 
 std::vector<Process> SimHands::processes() const {
   std::vector<Process> result;
+  result.reserve(alive_.size());
   for (const std::int64_t pid : alive_) result.push_back(known_.at(pid));
   return result;
 }

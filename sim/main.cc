@@ -40,6 +40,7 @@ void aborted(int) {
 
 [[noreturn]] void misuse(std::string_view what) {
   fmt::print(stderr, "reeve_sim: {}\n{}", what, usage);
+  // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   std::exit(2);
 }
 

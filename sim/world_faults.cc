@@ -214,7 +214,7 @@ void World::began(engine::Remembered remembered, std::unique_ptr<journal::Journa
   projector_reached_ = 0;
   const Sequence base = remembered.snapshot;
   reserve_ = 0;
-  daemon_.emplace();
+  daemon_.emplace(Daemon{});  // clang does not see that it can be made of nothing
   daemon_->journal = std::move(journal);
   daemon_->clock.emplace(remembered.state.now, clocks_.reading());
   engine::Ports ports{.hands = hands_, .listener = *this};
