@@ -54,7 +54,7 @@ void check_prompt_files(Loading& loading, const std::string& root) {
     if (may_come_later(set, name)) continue;
     std::string path = agent->prompt_file;
     const auto within = [&](const std::string& folder) {
-      if (!path.starts_with('/')) path = folder + "/" + path;
+      if (!path.starts_with('/')) path = fmt::format("{}/{}", folder, path);
     };
     if (!agent->cwd.empty()) within(agent->cwd);
     within(root);
