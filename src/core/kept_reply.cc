@@ -1,6 +1,7 @@
 #include "core/kept_reply.h"
 
 #include "base/match.h"
+#include "base/text_part.h"
 #include "core/limits.h"
 #include "core/state.h"
 
@@ -14,7 +15,7 @@ constexpr std::size_t most_names = limits::kept_reply_bytes / limits::name_bytes
 
 // Takes what there is room for, and leaves that much less.
 void cut_to_room(std::size_t& room, std::string& text) {
-  if (text.size() > room) text.resize(room);
+  text.resize(first_bytes(text, room).size());
   room -= text.size();
 }
 
@@ -45,7 +46,7 @@ void shorten(grant::Granted& granted) {
 void shorten(decision::Resolved& resolved) {
   std::size_t room = limits::kept_reply_bytes;
   decision::Answer& answer = resolved.answer;
-  if (answer.by.size() > limits::name_bytes) answer.by.resize(limits::name_bytes);
+  answer.by.resize(first_bytes(answer.by, limits::name_bytes).size());
   cut_to_room(room, answer.by);
   cut_to_room(room, answer.text);
   cut_to_room(room, answer.note);

@@ -1,29 +1,21 @@
 #include "core/project.h"
 
 #include "base/match.h"
+#include "base/text_part.h"
 #include "core/names.h"
 #include "core/turn.h"
 
 #include <string>
-#include <string_view>
 
 namespace reeve::project {
 namespace {
-
-// As many bytes of it at most, and no part of a letter (of UTF-8).
-std::string_view beginning_of(std::string_view name, std::size_t bytes) {
-  if (name.size() <= bytes) return name;
-  const auto goes_on = [&] { return (static_cast<unsigned char>(name[bytes]) & 0xC0) == 0x80; };
-  while (bytes > 0 && goes_on()) --bytes;
-  return name.substr(0, bytes);
-}
 
 // The name itself, or with the first number that makes it nobody's else.
 std::string free_name(const Table& table, const std::string& wanted) {
   if (!table.by_name.contains(wanted)) return wanted;
   for (std::uint32_t number = 2;; ++number) {
     const std::string ending = "-" + std::to_string(number);
-    std::string name(beginning_of(wanted, limits::name_bytes - ending.size()));
+    std::string name(first_bytes(wanted, limits::name_bytes - ending.size()));
     name += ending;
     if (!table.by_name.contains(name)) return name;
   }
