@@ -15,14 +15,7 @@ class LockRun(Home):
         return os.path.join(self.base, name)
 
     def pid_in(self, name):
-        def read():
-            try:
-                with open(self.file(name), encoding="utf-8") as file:
-                    return int(file.read() or 0)
-            except (OSError, ValueError):
-                return 0
-
-        return self.until(read)
+        return self.pid_at(self.file(name))
 
     def test_the_code_of_the_command_is_passed_on(self):
         self.reeve("lock", "run", "a", "--", "true")
@@ -269,12 +262,11 @@ class QueueWork(Home):
         pid = os.path.join(self.base, "pid")
         worker = self.start("queue", "work", "q", "--once", "--exec",
                             f'trap "" TERM; echo $$ > {pid}; while :; do sleep 0.05; done')
-        self.until(lambda: os.path.exists(pid) and os.path.getsize(pid) > 0)
+        command = self.pid_at(pid)
         with open(f"/proc/{worker.pid}/task/{worker.pid}/children", encoding="utf-8") as file:
             os.kill(int(file.read().split()[0]), signal.SIGKILL)
         self.data("queue", "take", "dead", "--wait", "20s")
-        with open(pid, encoding="utf-8") as file:
-            self.assertFalse(is_alive(int(file.read())))
+        self.assertFalse(is_alive(command))
         self.assertEqual(worker.wait(timeout=60), 1)
 
     def test_an_idle_worker_stops_at_once(self):

@@ -95,8 +95,7 @@ class Hands(Home):
     def test_stop_with_kill_leaves_nothing_running(self):
         self.step("trap '' TERM; echo $$ > pid; while :; do sleep 1; done")
         self.reeve("run", "go")
-        self.until(lambda: os.path.exists(os.path.join(self.work, "pid")))
-        pid = int(self.until(lambda: self.read("pid").strip()))
+        pid = self.pid_at(os.path.join(self.work, "pid"))
         self.assertTrue(is_alive(pid))
         self.reeve("daemon", "stop", "--kill")
         self.assertFalse(is_alive(pid))

@@ -126,6 +126,18 @@ class Home(unittest.TestCase):
             time.sleep(0.01)
         self.fail(complaint)
 
+    def pid_at(self, path):
+        """The process whose number a script writes there: a file is there before what is in it."""
+        def look():
+            try:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+            except OSError:
+                return None
+            return int(text) if text.endswith("\n") else None
+
+        return self.until(look, f"no process wrote its number into {path}")
+
     def waiting_for(self, name):
         return self.data("lock", "show", name)["waiting"]
 

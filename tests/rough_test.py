@@ -148,8 +148,7 @@ class Rough(Home):
         return os.path.exists(os.path.join(self.work, name))
 
     def pid_in(self, name):
-        with open(os.path.join(self.work, name), encoding="utf-8") as file:
-            return int(file.read())
+        return self.pid_at(os.path.join(self.work, name))
 
     def processes(self, text=None):
         """All that runs for this home: the daemon, its helpers, steps and what they started."""
@@ -184,7 +183,7 @@ class Rough(Home):
     def kill_hold(self, *words):
         self.step('echo $$ > pid; while [ ! -e free ]; do sleep 0.05; done\n')
         id = self.go(*words)
-        self.until(lambda: self.has("pid"))
+        self.pid_in("pid")
         holds = self.processes("/runs/")
         self.assertEqual(len(holds), 1)
         os.kill(holds[0], signal.SIGKILL)
@@ -256,10 +255,10 @@ class Rough(Home):
             print("without mount namespaces: the boot id stays the same", flush=True)
         self.step('echo $$ > pid; while [ ! -e free ]; do sleep 0.05; done\n')
         asked, again = self.go("go", "x"), None
-        self.until(lambda: self.has("pid"))
+        self.pid_in("pid")
         os.remove(os.path.join(self.work, "pid"))
         again = self.go("again", "y")
-        self.until(lambda: self.has("pid"))
+        self.pid_in("pid")
         waiting = self.go("go", "z")
         self.blocked(waiting, "lock")
         self.reboot(unshared)
@@ -282,14 +281,14 @@ class Rough(Home):
             while :; do sleep 0.1; done
         """)
         id = self.go("go", "x")
-        self.until(lambda: self.has("pid") and self.has("deep"))
+        near, far = self.pid_in("pid"), self.pid_in("deep")
         self.step("true\n")
         next = self.go("go", "y")
         self.blocked(next, "lock")
         cancel = self.start("cancel", id)
         self.until(lambda: "work y" in self.effects())
-        self.assertFalse(is_alive(self.pid_in("pid")))
-        self.assertFalse(is_alive(self.pid_in("deep")))
+        self.assertFalse(is_alive(near))
+        self.assertFalse(is_alive(far))
         self.assertEqual(cancel.wait(20), 0)
         self.until(lambda: "cleaned x" in self.effects())
         self.assertNotIn("after x", self.effects())

@@ -512,9 +512,7 @@ class Agents(Project):
             id = self.until(lambda: self.data("show", run).get("agent"))
             self.until(lambda: self.data("agent", "show", id).get("started_at"))
             path = os.path.join(self.work, "pid")
-            self.until(lambda: os.path.exists(path) and os.path.getsize(path))
-            with open(path, encoding="utf-8") as file:
-                pid = int(file.read())
+            pid = self.pid_at(path)
             os.remove(path)
             return run, id, pid
 

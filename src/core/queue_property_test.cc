@@ -52,9 +52,9 @@ class Crowd : public QueueWorld {
       case 0:
       case 1:
       case 2:
-        return ask(
-            Push{queue,
-                 {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]), with(c % 3)}});
+        return push_two(
+            queue,
+            {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]), with(c % 3)});
       case 3:
       case 4:
       case 5:
@@ -104,14 +104,27 @@ class Crowd : public QueueWorld {
   std::set<std::uint64_t> spent;  // tokens with which something was accepted
 
  private:
+  std::vector<ItemId> pushed;
+
   static std::vector<QueueName> queues() { return {bugs, lost, chores}; }
   static std::vector<std::string> keys() { return {"", "", "k", "l"}; }
 
+  // One of those that were ever pushed, or one that never was. Not by the last number given: that
+  // counts decisions too, which a tick may open.
   ItemId item(int number) const {
-    return ItemId{static_cast<std::uint64_t>(number) % (state.last_number + 1)};
+    const std::size_t at = static_cast<std::size_t>(number) % (pushed.size() + 1);
+    return at == 0 ? ItemId{} : pushed[at - 1];
   }
   QueueName queue_at(const ItemClaim& claim) const {
     return item_of(claim.item) ? queue_of(claim.item) : bugs;
+  }
+
+  reeve::Reply push_two(const QueueName& queue, std::vector<NewItem> items) {
+    const reeve::Reply reply = ask(Push{queue, std::move(items)});
+    if (const Pushed* done = find_in<Pushed>(reply.value)) {
+      pushed.insert(pushed.end(), done->ids.begin(), done->ids.end());
+    }
+    return reply;
   }
 
   reeve::Reply take_some(std::vector<QueueName> names, int max) {
