@@ -1,14 +1,14 @@
 #include "adapters/nursery.h"
 
 #include "adapters/process.h"
-#include "adapters/spawn_hold.h"
+#include "adapters/run_directory.h"
+#include "adapters/spawn_self.h"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -17,7 +17,6 @@
 namespace reeve::adapters {
 namespace {
 
-constexpr int its_socket = 3;
 constexpr std::size_t longest_message = 8192;
 
 // One packet each way: what is wanted, with the number and the folder behind it; and how it went,
@@ -73,7 +72,7 @@ void send_word(int socket, std::string message, int pidfd) {
 }
 
 void start_one(int socket, std::uint64_t number, const std::string& folder) {
-  const Result<SpawnedHold> hold = spawn_hold(RunDirectory(folder));
+  const Result<Spawned> hold = spawn_self({"hold", folder});
   if (!hold) return send_word(socket, packet(Word{number}, hold.error().message), -1);
   const std::optional<ProcessStatus> status = status_of(hold->pid);
   send_word(socket,
@@ -117,35 +116,10 @@ Nursery::Nursery() {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) return;
   Descriptor ours(ends[0]);
   const Descriptor theirs(ends[1]);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  // Over itself would leave it to be closed: first away from there.
-  const Descriptor far(fcntl(theirs.get(), F_DUPFD_CLOEXEC, its_socket + 1));
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, far.get(), its_socket);
-  posix_spawn_file_actions_addclosefrom_np(&files, its_socket + 1);
-  posix_spawnattr_t how;
-  posix_spawnattr_init(&how);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&how, &none);
-  posix_spawnattr_setsigdefault(&how, &all);
-  posix_spawnattr_setflags(&how,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::string name = "reeve";
-  std::string word = "hold";
-  std::string second = "--nursery";
-  const std::array<char*, 4> words{name.data(), word.data(), second.data(), nullptr};
-  const std::array<char*, 1> nothing{nullptr};
-  const int error =
-      posix_spawn(&pid_, "/proc/self/exe", &files, &how, words.data(), nothing.data());
-  posix_spawnattr_destroy(&how);
-  posix_spawn_file_actions_destroy(&files);
-  if (error == 0) socket_ = std::move(ours);
+  const Result<Spawned> spawned = spawn_self({"hold", "--nursery"}, {.third = theirs.get()});
+  if (!spawned) return;
+  pid_ = spawned->pid;
+  socket_ = std::move(ours);
 }
 
 Nursery::~Nursery() {

@@ -2,7 +2,7 @@
 
 #include "adapters/agent_plan.h"
 #include "adapters/secrets.h"
-#include "adapters/spawn_hold.h"
+#include "adapters/spawn_self.h"
 #include "base/match.h"
 
 #include <array>
@@ -162,7 +162,7 @@ void Runner::hear_nursery() {
 
 void Runner::start_by_ourselves(RunNo number) {
   Nursery::Born news{.number = number};
-  Result<SpawnedHold> hold = spawn_hold(runs_.at(number).folder);
+  Result<Spawned> hold = spawn_self({"hold", runs_.at(number).folder.path()});
   if (hold) {
     news.pid = hold->pid;
     news.pidfd = std::move(hold->pidfd);

@@ -1,16 +1,13 @@
 #include "daemon/runbook_look.h"
 
-#include "adapters/process.h"
 #include "adapters/run_directory.h"
+#include "adapters/spawn_self.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
-#include <fcntl.h>
-#include <spawn.h>
 #include <string_view>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -32,43 +29,6 @@ std::vector<std::string> environment_of_looks() {
     if (!text.starts_with("REEVE_") || text.starts_with("REEVE_SOCKET=")) all.emplace_back(text);
   }
   return all;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-int spawn(pid_t& pid, int output, std::vector<std::string> words) {
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, output, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, output, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-  posix_spawnattr_t how;
-  posix_spawnattr_init(&how);
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&how, &none);
-  posix_spawnattr_setsigdefault(&how, &all);
-  posix_spawnattr_setflags(&how,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  std::vector<std::string> environment = environment_of_looks();
-  const int error = posix_spawn(&pid,
-                                "/proc/self/exe",
-                                &files,
-                                &how,
-                                pointers_to(words).data(),
-                                pointers_to(environment).data());
-  posix_spawnattr_destroy(&how);
-  posix_spawn_file_actions_destroy(&files);
-  return error;
 }
 
 std::string one_line_of(int file) {
@@ -93,16 +53,12 @@ Result<RunbookLook> RunbookLook::begin(const std::string& home,
   if (!look.output_) {
     return fail(Error::Code::Io, "cannot start a process: " + adapters::error_text(errno));
   }
-  const int error =
-      spawn(look.pid_,
-            look.output_.get(),
-            {"reeve", "--home", home, "--project=" + project, "runbook", "load", "--no-start"});
-  if (error != 0) {
-    look.pid_ = -1;
-    return fail(Error::Code::Io, "cannot start a process: " + adapters::error_text(error));
-  }
-  // Nobody else has this number as long as we have not waited for it.
-  look.pidfd_ = adapters::Descriptor(adapters::pidfd_open(look.pid_));
+  Result<adapters::Spawned> spawned = adapters::spawn_self(
+      {"--home", home, "--project=" + project, "runbook", "load", "--no-start"},
+      {environment_of_looks(), look.output_.get()});
+  if (!spawned) return std::unexpected(spawned.error());
+  look.pid_ = spawned->pid;
+  look.pidfd_ = std::move(spawned->pidfd);
   look.until_ = now + longest;
   return look;
 }
