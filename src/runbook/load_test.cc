@@ -36,6 +36,47 @@ std::string mistakes_in(const std::vector<File>& files) {
   return text;
 }
 
+// What is said of an agent that reads its prompt from this file in the first phase of a pipeline,
+// unless told otherwise. The only file there is is `/project/there.txt`.
+std::string told_of_prompt(const std::string& prompt_file,
+                           const std::string& pipeline = "",
+                           const std::string& phase = "",
+                           const std::string& agent = "") {
+  const std::string text =
+      "[pipeline.go]\n" + pipeline +
+      "[[pipeline.go.phase]]\nname = \"work\"\nagent = \"helper\"\n" + phase +
+      "[agent.helper]\nkind = \"generic\"\ncommand = \"cat\"\nprompt_file = \"" + prompt_file +
+      "\"\n" + agent;
+  Outside outside{check_with_bash};
+  outside.is_file = [](const std::string& path) { return path == "/project/there.txt"; };
+  const std::vector<File> files{{"go.toml", text}};
+  const auto result = load(files, "/project", outside);
+  return result ? "" : result.error().front().message;
+}
+
+TEST(Load, APromptFileThatIsNotThereIsAMistake) {
+  EXPECT_EQ(told_of_prompt("there.txt"), "");
+  EXPECT_EQ(told_of_prompt("/project/there.txt"), "");
+  EXPECT_EQ(told_of_prompt("here.txt"),
+            "`prompt_file` in [agent.helper]: there is no file /project/here.txt");
+  EXPECT_EQ(told_of_prompt("there.txt", "", "", "cwd = \"sub\"\n"),
+            "`prompt_file` in [agent.helper]: there is no file /project/sub/there.txt");
+}
+
+TEST(Load, APromptFileThatMayComeLaterIsNone) {
+  EXPECT_EQ(told_of_prompt("{name}.txt", "inputs = [\"name\"]\n"), "");
+  EXPECT_EQ(told_of_prompt("here.txt", "workspace = \"worktree\"\n"), "");
+  EXPECT_EQ(told_of_prompt("here.txt", "", "cwd = \"elsewhere\"\n"), "");
+  EXPECT_EQ(told_of_prompt("here.txt",
+                           "",
+                           "pre = [\"ready\"]\n",
+                           "[guard.ready]\ncondition = \"test -e here.txt\"\n"),
+            "");
+  EXPECT_EQ(told_of_prompt("here.txt",
+                           "[[pipeline.go.phase]]\nname = \"first\"\nrun = \"touch here.txt\"\n"),
+            "");
+}
+
 // A wrong runbook is a file, or a folder of files, and beside it what is to be said about it.
 TEST(Load, EveryWrongRunbookIsToldWhatIsWrongAndWhere) {
   int count = 0;

@@ -3,6 +3,8 @@
 #include "core/limits.h"
 #include "runbook/shell_scan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace reeve::runbook {
@@ -10,26 +12,32 @@ namespace {
 
 // Looks at every value before the program begins, on the program's own first line.
 std::string prologue_for(const std::vector<Hole>& holes) {
-  std::vector<std::string> seen;
   std::string there;
   std::string integers;
-  const auto is_new = [&](const std::string& name) {
-    if (std::ranges::find(seen, name) != seen.end()) return false;
-    seen.push_back(name);
+  std::vector<std::string> seen;
+  std::vector<std::string> looked_at;
+  const auto is_new = [](std::vector<std::string>& names, const std::string& name) {
+    if (std::ranges::find(names, name) != names.end()) return false;
+    names.push_back(name);
     return true;
   };
+  const auto look = [](const std::string& condition, const std::string& complaint, int code) {
+    return fmt::format("[[ {} ]] || {{ echo '{}' >&2; exit {}; }}; ", condition, complaint, code);
+  };
   for (const Hole& hole : holes) {
-    if (!is_new(hole.name)) continue;
-    there += " \"${" + variable_name(hole.name) + "?" + hole.name + " has no value}\"";
+    const std::string variable = variable_name(hole.name);
+    if (is_new(seen, hole.name)) {
+      there += look(
+          fmt::format("${{{}+x}}", variable), fmt::format("{{{}}} has no value", hole.name), 127);
+    }
+    if (hole.integer && is_new(looked_at, hole.name)) {
+      integers +=
+          look(fmt::format("${{{}}} =~ ^-?(0|[123456789][0123456789]{{0,17}})$", variable),
+               fmt::format("{{{}}} stands where bash calculates: it must be an integer", hole.name),
+               126);
+    }
   }
-  seen.clear();
-  for (const Hole& hole : holes) {
-    if (!hole.integer || !is_new(hole.name)) continue;
-    integers += "[[ ${" + variable_name(hole.name) +
-                "} =~ ^-?(0|[123456789][0123456789]{0,17})$ ]] || { echo '{" + hole.name +
-                "} stands where bash calculates: it must be an integer' >&2; exit 126; }; ";
-  }
-  return there.empty() ? "" : ":" + there + "; " + integers;
+  return there + integers;
 }
 
 }  // namespace

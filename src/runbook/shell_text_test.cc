@@ -14,7 +14,11 @@ namespace {
 
 std::string shown(std::string_view source) {
   std::string program = shell_text(source).program;
-  if (program.starts_with(": \"")) program.erase(0, program.find("; ") + 2);
+  // Without the look at the values that it begins with.
+  const std::string end = "exit 127; }; ";
+  if (const std::size_t at = program.find(end); at != std::string::npos) {
+    program.erase(0, at + end.size());
+  }
   return program;
 }
 
@@ -193,6 +197,7 @@ TEST(ShellText, AValueThatIsNotThereEndsTheProgramBeforeItBegins) {
   const Ran ran = run_bash(shell_text("echo ran; echo {work.key}").program, {});
   EXPECT_EQ(ran.code, 127);
   EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, "{work.key} has no value\n");
 }
 
 TEST(ShellText, ValuesThatCannotTravelAreRefused) {
