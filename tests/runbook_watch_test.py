@@ -3,10 +3,11 @@
 import os
 import shutil
 import signal
+import subprocess
 import unittest
 
 from daemon_client import Client
-from reeve_testing import is_alive
+from reeve_testing import REEVE, is_alive
 from run_testing import Project
 
 HOOK = """
@@ -79,6 +80,24 @@ class Watched(Project):
             if int(parent) == pid and state == "Z":
                 found.append(entry)
         return found
+
+
+FEW = "echo 2 > /proc/sys/user/max_inotify_watches && exec "
+
+
+class Unheard(Watched):
+    @unittest.skipUnless(
+        subprocess.run(["unshare", "-Ur", "sh", "-c", FEW + "true"], check=False, capture_output=True).returncode == 0,
+        "this machine gives no user namespaces")
+    def test_where_the_kernel_has_no_watches_left_it_is_said_and_a_load_does_it(self):
+        self.stop_daemon()
+        subprocess.run(["unshare", "-Ur", "sh", "-c", FEW + f"{REEVE} daemon start"],
+                       env=self.env, cwd=self.work, check=True, stdin=subprocess.DEVNULL)
+        self.until(lambda: "no more inotify watches" in self.log())
+        self.write(queue("fresh"), "fresh.toml")
+        self.reeve("runbook", "load")
+        self.assertTrue(self.knows("fresh"))
+        self.assertEqual(self.looks(), 0)
 
 
 class Changes(Watched):
