@@ -42,7 +42,7 @@ std::string to_text(const Mistake& mistake) {
 
 std::string in_one_line(const Mistakes& mistakes) {
   if (mistakes.empty()) return "";
-  const std::string first = to_text(mistakes.front());
+  std::string first = to_text(mistakes.front());
   if (mistakes.size() == 1) return first;
   return fmt::format("{} (and {} more: `reeve config list`)", first, mistakes.size() - 1);
 }

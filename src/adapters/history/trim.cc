@@ -93,7 +93,7 @@ Result<bool> File::trim(const Settings& settings, Wall now) {
         database_.run(fmt::format("PRAGMA incremental_vacuum({})", pages_at_once));
     if (!done) return fail(done.error());
   }
-  return *forgotten > 0 || *rest || *free > 2 * pages_at_once;
+  return *forgotten > 0 || *rest || *free > 2L * pages_at_once;
 }
 
 Result<bool> File::forget_before(Wall cutoff) {
