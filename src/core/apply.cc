@@ -38,6 +38,7 @@ class Root {
   void ask_for_phase(const grant::Request& request);
   Effects routed(const Event& event) const;
   void drain();
+  void leave_to_ticks();
 
   Turn turn_;
 };
@@ -141,7 +142,10 @@ void Root::settle_due() {
 }
 
 void Root::go_on_with_chores() {
-  while (turn_.may_touch() && !turn_.state().chores.waiting.empty()) {
+  const auto has_enough = [&] {
+    return turn_.inner_.size() - turn_.carried_out_ >= limits::routed_a_step;
+  };
+  while (turn_.may_touch() && !has_enough() && !turn_.state().chores.waiting.empty()) {
     const std::uint64_t number = (*turn_.state().chores.waiting.begin()).first;
     // Taken out, not copied: what it has collected may be long.
     Chore chore = std::move(*turn_.change().chores.waiting.edit(number));
@@ -278,17 +282,8 @@ void Root::ask_for_phase(const grant::Request& request) {
 // subscribers want done about the events; what has no room goes on with the next tick.
 void Root::drain() {
   std::size_t steps = 0;
-  const auto position = [](std::size_t index) { return static_cast<std::ptrdiff_t>(index); };
   while (turn_.carried_out_ < turn_.inner_.size() || turn_.routed_ < turn_.events_.size()) {
-    if (++steps > limits::routed_a_step) {
-      CarryOn rest;
-      rest.effects.assign(turn_.inner_.begin() + position(turn_.carried_out_), turn_.inner_.end());
-      rest.events.assign(turn_.events_.begin() + position(turn_.routed_), turn_.events_.end());
-      turn_.carried_out_ = turn_.inner_.size();
-      turn_.routed_ = turn_.events_.size();
-      turn_.later(std::move(rest));
-      return;
-    }
+    if (++steps > limits::routed_a_step) return leave_to_ticks();
     if (turn_.carried_out_ < turn_.inner_.size()) {
       // Out of the vector first: carrying it out may perform more, and the vector may move.
       const Inner inner = std::move(turn_.inner_[turn_.carried_out_++]);
@@ -298,6 +293,21 @@ void Root::drain() {
       const Event event = turn_.events_[turn_.routed_++];
       turn_.perform(routed(event));
     }
+  }
+}
+
+// In parts of what one tick may do: a part that has to wait longer is not touched meanwhile.
+void Root::leave_to_ticks() {
+  while (turn_.carried_out_ < turn_.inner_.size() || turn_.routed_ < turn_.events_.size()) {
+    CarryOn part;
+    for (std::size_t steps = 0; steps < limits::routed_a_step; ++steps) {
+      if (turn_.carried_out_ < turn_.inner_.size()) {
+        part.effects.push_back(std::move(turn_.inner_[turn_.carried_out_++]));
+      } else if (turn_.routed_ < turn_.events_.size()) {
+        part.events.push_back(turn_.events_[turn_.routed_++]);  // a copy: it was announced
+      }
+    }
+    turn_.later(std::move(part));
   }
 }
 

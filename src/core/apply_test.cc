@@ -100,6 +100,24 @@ TEST(Apply, WhomAStepHasNoRoomToWakeIsWokenWithTheNextTickAndOnce) {
   EXPECT_TRUE(world.checked().empty());
 }
 
+TEST(Apply, WhatIsLeftToManyTicksIsTakenUpInPartsAndInOrder) {
+  const std::size_t all = 3 * limits::routed_a_step;
+  ManyGuards world(all);
+  world.ask(EmitCustom{"ci:green", {}});
+  for (std::size_t ticks = 0; !world.state.chores.waiting.empty(); ++ticks) {
+    ASSERT_LT(ticks, 4u);
+    const std::size_t before = world.checked().size();
+    for (const auto& [number, chore] : world.state.chores.waiting) {
+      EXPECT_LE(std::get<CarryOn>(chore).effects.size(), limits::routed_a_step);
+    }
+    world.input(Tick{});
+    EXPECT_LE(world.checked().size() - before, limits::routed_a_step);
+  }
+  const std::vector<PipelineId> checked = world.checked();
+  EXPECT_EQ(checked.size(), all);
+  EXPECT_TRUE(std::is_sorted(checked.begin(), checked.end()));
+}
+
 // Each pushed item is announced, and wakes a worker of another queue: two things to do an item.
 TEST(Apply, EventsThatAStepHasNoRoomForAreRoutedWithTheNextTickAndOnce) {
   pipeline::testing::Play world({pipeline::testing::shell("build")});

@@ -236,8 +236,9 @@ void set_status(Turn& turn, BoardTaskId id, Status status) {
     table.ended.insert({project, turn.now(), id});
     expect(turn, {project, saturating_add(turn.now(), limits::finished_kept_for), Forget{id}});
     if (table.projects.find(project)->finished > limits::finished_kept) {
-      const BoardTaskId oldest = (*table.ended.lower_bound({project, Time::min(), {}})).task;
-      if (oldest != id) return forget(turn, oldest);
+      auto oldest = table.ended.lower_bound({project, Time::min(), {}});
+      if (oldest->task == id) ++oldest;
+      return forget(turn, BoardTaskId(oldest->task));
     }
   } else if (!was_open && opens) {
     const Time ended_at = *std::exchange(task.ended_at, std::nullopt);

@@ -113,6 +113,18 @@ TEST(BoardMuch, ARunnersTwoWaitsAreServedHoweverMuchElseIsDueInTheSameTick) {
   }
 }
 
+TEST(BoardMuch, OfFinishedTasksAThousandAreKeptInWhateverOrderTheyEnd) {
+  Crowd world;
+  const std::vector<BoardTaskId> tasks = world.add_many(limits::finished_kept + 2, std::nullopt);
+  for (auto task = tasks.rbegin(); task != tasks.rend(); ++task) {
+    world.quietly(Start{*task, ana, {}});
+    world.quietly(Finish{*task, ana, {}, Status::Completed, ""});
+  }
+  world.tick(1);
+  EXPECT_EQ(world.state.board.tasks.size(), limits::finished_kept);
+  EXPECT_TRUE(world.state.board.tasks.contains(tasks.front())) << "the last that was finished";
+}
+
 TEST(BoardMuch, WhoTakesTheSectionsInOrderIsServedLaterIfTheStepHasNoRoom) {
   Crowd world;
   world.say(SetLocking{default_project, {1min, 2min, 30min}});

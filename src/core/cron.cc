@@ -155,7 +155,7 @@ Verdict decide(const Cron& cron) {
     case Overlap::BufferAll:
       return Verdict::Buffer;
     case Overlap::CancelOther:
-      return cron.buffered == 0 ? Verdict::CancelOther : Verdict::Skip;
+      return cron.buffered == 0 || !cron.cancelling ? Verdict::CancelOther : Verdict::Skip;
     case Overlap::Allow:
       return Verdict::Run;
   }
@@ -342,7 +342,9 @@ void pipeline_ended(Turn& turn,
 
 void pipeline_reopened(Turn& turn, const CronName& name, PipelineId pipeline) {
   if (!find(turn, name)) return;
-  edit(turn, name).running.insert(pipeline);
+  Cron& cron = edit(turn, name);
+  cron.running.insert(pipeline);
+  cron.cancelling = false;  // this one was not told to end: the next instant tells it
   arm(turn, name);
 }
 

@@ -112,6 +112,33 @@ TEST(CronRuns, APipelineThatIsTriedAgainIsOneOfItsRuns) {
   EXPECT_EQ(world.count("cron:ended"), 1u);
 }
 
+TEST(CronRuns, OneThatIsTriedAgainWhileAnotherIsCancelledIsCancelledByTheNextInstant) {
+  Runs world;
+  world.ask(Enable{backup, world.plan(Overlap::CancelOther)});
+  world.pass(1h);
+  const PipelineId first = (*world.state.pipelines.pipelines.last()).first;
+  world.fails();
+  world.pass(1h);
+  const PipelineId second = (*world.state.pipelines.pipelines.last()).first;
+  world.pass(1h);  // the second is told to end, and a third run waits
+  world.ask(pipeline::Retry{first, false});
+  const auto is_ended = [&](PipelineId run) {
+    for (const EffectId effect : world.all_under_way<Shell>()) {
+      if (world.under_way_as<Shell>(effect).pipeline == run) world.finish(effect, exit_code(143));
+    }
+    for (const EffectId effect : world.all_under_way<Kill>()) world.finish(effect);
+    return !world.cron().running.contains(cron::Run{run});
+  };
+  EXPECT_TRUE(is_ended(second));
+  EXPECT_EQ(world.cron().buffered, 1u);
+
+  world.forget();
+  world.pass(1h);
+  EXPECT_EQ(world.count("cron:cancelled_other"), 1u);
+  EXPECT_TRUE(is_ended(first));
+  EXPECT_EQ(world.count("cron:fired"), 1u);
+}
+
 TEST(CronRuns, AHookRunsInItsProject) {
   Runs world;
   world.set.hooks = {{"ci:green", "echo green"}};

@@ -17,8 +17,9 @@ bool is_retained(const Dispatch& dispatch) {
 
 // ── Writing ──
 
+// One in any case: as many go as come, also where this step has no room for more.
 void forget_overdue(Turn& turn, ProjectNo project) {
-  while (turn.may_touch()) {
+  do {
     const auto key = overdue(turn.state().dispatches.ended, project, turn.now());
     if (!key) break;
     turn.touch();
@@ -30,7 +31,7 @@ void forget_overdue(Turn& turn, ProjectNo project) {
     if (released && released->dispatch == key->id) table.released.erase(Target(old.to));
     table.dispatches.erase(key->id);
     remove(table.ended, *key);
-  }
+  } while (turn.may_touch());
   turn.arm(Due{{}, project}, next_overdue(turn.state().dispatches.ended, project));
 }
 

@@ -53,8 +53,7 @@ class Crowd : public QueueWorld {
       case 1:
       case 2:
         return push_two(
-            queue,
-            {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]), with(c % 3)});
+            queue, {with(b % 3, c % 2 * 2s, keys()[static_cast<std::size_t>(b % 4)]), with(c % 3)});
       case 3:
       case 4:
       case 5:

@@ -31,13 +31,14 @@ void forget(Turn& turn, const FinishedKey<WorkId>& key) {
   remove(table.ended, key);
 }
 
+// One in any case: as many go as come, also where this step has no room for more.
 void forget_overdue(Turn& turn, ProjectNo project) {
-  while (turn.may_touch()) {
+  do {
     const auto key = overdue(turn.state().tasks.ended, project, turn.now());
     if (!key) break;
     turn.touch();
     forget(turn, *key);
-  }
+  } while (turn.may_touch());
   turn.arm(Due{{}, project}, next_overdue(turn.state().tasks.ended, project));
 }
 

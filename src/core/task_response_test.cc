@@ -135,6 +135,11 @@ TEST(Task, APermissionIsAskedForOnceAndNobodyIsIdleMeanwhile) {
   EXPECT_EQ(drive.look_at(10h), "-");
   drive.take(heartbeat(drive.task, at(11h)));  // alive, but still waiting
   EXPECT_FALSE(drive.step.outcome.retire);
+  drive.take(progress(drive.task, at(11h)));  // a checkpoint, by whatever process
+  EXPECT_FALSE(drive.step.outcome.retire);
+  EXPECT_EQ(drive.see(Doing::WaitingPermission, 11h, true), "-");
+  EXPECT_FALSE(drive.step.outcome.retire);
+  EXPECT_EQ(drive.look_at(11h + 30min), "-");
   EXPECT_EQ(drive.see(Doing::Working, 12h), "-");
   EXPECT_TRUE(drive.step.outcome.retire);
 }

@@ -95,10 +95,16 @@ void show_life(Hand& hand, Time when) {
   if (!is_stuck_by(hand.task, Reason::NoProgress)) move(hand, when);
 }
 
+// Of one that waits to be allowed to go on only what is seen of it says that it goes on: any
+// process can beat, or make a commit.
+bool waits_for_permission(const Task& task) {
+  return task.asked == decision::Cause::AgentPermission;
+}
+
 void show_progress(Hand& hand, Time when) {
   hand.task.last_progress = std::max(hand.task.last_progress, when);
   live(hand, when);
-  move(hand, when);
+  if (!waits_for_permission(hand.task)) move(hand, when);
 }
 
 void cool_down(Hand& hand, const agent::AgentState& seen) {
@@ -248,8 +254,8 @@ Next heartbeat(Task task, Time now) {
   Hand hand{std::move(task), now};
   if (!is_there(hand.task)) return std::move(hand).finish();
   hand.emit(HasBeaten{hand.task.id});
-  if (hand.task.asked == decision::Cause::AgentPermission) {
-    live(hand, now);  // one can be alive and still wait to be allowed to go on
+  if (waits_for_permission(hand.task)) {
+    live(hand, now);
   } else {
     show_life(hand, now);
   }

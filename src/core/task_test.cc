@@ -360,6 +360,30 @@ TEST(Task, OfFinishedOnesAThousandAreKept) {
   EXPECT_EQ(world.state.tasks.attempts.size(), limits::finished_kept);
 }
 
+TEST(Task, AThousandAreKeptAlsoIfTheStepHasNoRoomToForgetMore) {
+  World world;
+  const auto begin_one = [&] {
+    Turn turn(world.state, world.stamp);
+    begin(turn, resolver());
+    world.state.sequence = turn.sequence();
+    return world.state.outbox.first()->first;
+  };
+  for (std::size_t i = 0; i < limits::finished_kept; ++i) {
+    const EffectId run = begin_one();
+    world.state = apply(std::move(world.state), EffectEnded{run, {}}, world.stamp).state;
+  }
+  const EffectId last = begin_one();
+  const auto to = std::get<Address>(world.state.outbox.find(last)->effect.to);
+
+  in_turn(world, [&](Turn& turn) {
+    while (turn.may_touch()) turn.touch();
+    turn.change().outbox.erase(last);
+    finished(turn, last, to, {});
+  });
+
+  EXPECT_EQ(world.state.tasks.tasks.size(), limits::finished_kept);
+}
+
 TEST(Task, TheTasksOfAPipelineAreFoundByIt) {
   World world;
   Begin begun = fixer();

@@ -24,6 +24,16 @@ void let_go(Turn& turn, const WorkerName& name) {
   definition::unpin(turn, worker.set);
 }
 
+// When it looks at its queue and its source, and what that has said. What is still asked of the
+// source says nothing any more.
+void forget_looks(Worker& worker) {
+  worker.look_at.reset();
+  worker.polling.reset();
+  worker.poll_at.reset();
+  worker.poll_error.clear();
+  worker.polls_fail_since.reset();
+}
+
 std::optional<Refused> mistake_in(const definition::Worker& worker) {
   if (!is_good_name(scoped_name<QueueName>({}, worker.queue).name))
     return Refused{Why::BadName, worker.queue};
@@ -60,10 +70,7 @@ reeve::Reply apply_one(Turn& turn, const Start& command) {
     worker.environment = command.environment;
     worker.concurrency = definition.concurrency;
     worker.source = source;
-    worker.polling.reset();  // what the old source still says is dropped
-    worker.poll_at.reset();
-    worker.poll_error.clear();
-    worker.polls_fail_since.reset();
+    forget_looks(worker);
     worker.idle = false;
     const QueueName queue = worker.queue;
     turn.change().workers.by_queue.insert({queue, name});
@@ -82,11 +89,7 @@ reeve::Reply apply_one(Turn& turn, const Stop& command) {
   let_go(turn, command.name);
   Worker& stopped = edit(turn, command.name);
   stopped.started = false;
-  stopped.polling.reset();
-  stopped.poll_at.reset();
-  stopped.poll_error.clear();
-  stopped.polls_fail_since.reset();
-  stopped.look_at.reset();
+  forget_looks(stopped);
   turn.emit(command.name.project, WasStopped{command.name});
   arm(turn, command.name);
   forget_if_done(turn, command.name);

@@ -371,6 +371,23 @@ TEST(WorkerSource, AWorkerThatWasStoppedMeanwhileGivesItBack) {
   EXPECT_EQ(world.worker(), nullptr);
 }
 
+TEST(WorkerSource, StartedAnewWhileItFindsNoRoomItStillAsksItsSource) {
+  WorkerWorld world(Source::listed(1000));
+  queue::Push push{bugs, {}};
+  push.items.resize(limits::batch_items);
+  world.ask(queue::Command{push});
+  world.start();
+  ASSERT_TRUE(world.worker()->look_at) << "one step begins so many only";
+  const EffectId old = *world.worker()->polling;
+  definition::Set other = Source::listed(1000);
+  other.hash = "two";
+  world.load(other);
+
+  world.start("two");
+  ASSERT_TRUE(world.worker()->polling);
+  EXPECT_NE(*world.worker()->polling, old);
+}
+
 TEST(WorkerSource, WhatWasPushedByHandIsNotTakenThere) {
   Source world(3);
   world.push("9");
