@@ -155,6 +155,7 @@ Result<void> history_query(const HistoryAsk& ask, const RowSink& sink) {
   fill_in(statement, ask.parameters);
   const int count = sqlite3_column_count(statement);
   std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) names.emplace_back(sqlite3_column_name(statement, i));
   sink.columns(names);
   std::vector<SqlValue> row(static_cast<std::size_t>(count));
