@@ -166,7 +166,7 @@ class Asking {
   // that was told.
   bool is_good();
   template <class Show>
-  void answer(Show show) {
+  void answer(const Show& show) {
     if (!is_good()) return;
     std::string& to = id_.empty() ? nowhere_ : rpc_.output_buffer();
     {

@@ -1,6 +1,7 @@
 #include "adapters/history/file.h"
 
 #include "adapters/history/schema.h"
+#include "adapters/run_directory.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <tuple>
@@ -29,7 +29,7 @@ Result<void> make_file(const std::string& path) {
   if (descriptor < 0) {
     const bool full = errno == ENOSPC || errno == EDQUOT;
     return fail(full ? Error::Code::Full : Error::Code::Io,
-                fmt::format("{}: {}", path, std::strerror(errno)));
+                fmt::format("{}: {}", path, adapters::error_text(errno)));
   }
   struct stat status{};
   const bool good =
@@ -146,7 +146,7 @@ Result<void> remove_database(const std::string& path) {
   for (const std::string_view end : {"", "-wal", "-shm", "-journal"}) {
     const std::string name = path + std::string(end);
     if (::unlink(name.c_str()) == 0 || errno == ENOENT) continue;
-    return fail(Error::Code::Io, fmt::format("{}: {}", name, std::strerror(errno)));
+    return fail(Error::Code::Io, fmt::format("{}: {}", name, adapters::error_text(errno)));
   }
   return {};
 }
@@ -155,13 +155,14 @@ Result<void> remove_database(const std::string& path) {
 Result<void> put_in_place(const std::string& made, const std::string& path) {
   if (auto removed = remove_database(path); !removed) return removed;
   if (::rename(made.c_str(), path.c_str()) != 0) {
-    return fail(Error::Code::Io, fmt::format("{}: {}", path, std::strerror(errno)));
+    return fail(Error::Code::Io, fmt::format("{}: {}", path, adapters::error_text(errno)));
   }
   const std::string directory = path.substr(0, std::max<std::size_t>(1, path.rfind('/')));
   const int descriptor = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool synced = descriptor >= 0 && ::fsync(descriptor) == 0;
   if (descriptor >= 0) ::close(descriptor);
-  if (!synced) return fail(Error::Code::Io, fmt::format("{}: {}", directory, std::strerror(errno)));
+  if (!synced)
+    return fail(Error::Code::Io, fmt::format("{}: {}", directory, adapters::error_text(errno)));
   return {};
 }
 
