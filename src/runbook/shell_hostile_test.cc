@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 #include <stdlib.h>
 #include <string>
 #include <vector>
@@ -34,7 +36,9 @@ class HostileValue : public ::testing::Test {
     EXPECT_FALSE(text.holes.empty()) << source;
     if (!text.mistakes.empty()) return;
     const std::string there = "cd " + directory_.string() + " < /dev/null || exit\n";
-    for (const std::string& value : values) {
+    // Where only integers are let in, the program ends before it begins: two will do.
+    const bool integers = std::ranges::all_of(text.holes, &Hole::integer);
+    for (const std::string& value : std::span(values).first(integers ? 2 : values.size())) {
       run_bash(there + "exec < /dev/null\n" + text.program, {{"v", value}});
       ASSERT_FALSE(std::filesystem::exists(directory_ / "PWNED")) << source << "\n" << value;
     }
