@@ -1,3 +1,4 @@
+#include "runbook/shell_names.h"
 #include "runbook/shell_scan.h"
 
 #include <algorithm>
@@ -12,6 +13,7 @@ struct Scanner::List {
   Command command;
   std::vector<Case> cases;
   bool target = false;          // the next word is that of a redirection
+  std::string redirects;        // ... of this one
   bool names_loop = false;      // `for`, `select`, `function`: a name comes next
   bool after_loop = false;      // `for NAME`: the words after `in` are words
   bool after_compound = false;  // `]]`, `))`, `)`, `}`, `fi`: `then` and its like need no `;`
@@ -20,10 +22,6 @@ struct Scanner::List {
 };
 
 namespace {
-
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
 
 // The end mark of a here-document, as bash takes it: nothing in it is expanded.
 std::string without_quotes(std::string_view raw) {
@@ -139,11 +137,25 @@ void Scanner::redirection(List& list) {
     here_document_operator();
     return;
   }
+  std::string text;
+  const std::size_t begin = at_;
   while (more() && std::string_view("<>&|").find(here()) != std::string_view::npos &&
          !((starts("<(") || starts(">(")))) {
-    ++at_;
+    text += text_[at_++];
+    if (starts("\\\n")) {
+      mistake(begin, "a line cannot be broken between `" + text + "` and what belongs to it");
+    }
   }
   list.target = true;
+  list.redirects = std::move(text);
+}
+
+// 2>file, {{fd}}>file: no word of the command.
+bool Scanner::names_descriptor(const Word& word) const {
+  if (word.has_holes() || (here() != '<' && here() != '>')) return false;
+  const std::string_view text = text_.substr(word.begin, word.end - word.begin);
+  return text.find_first_not_of("0123456789") == std::string_view::npos ||
+         (text.starts_with("{{") && text.ends_with("}}"));
 }
 
 void Scanner::here_document_operator() {
@@ -230,8 +242,11 @@ void Scanner::end_command(List& list) {
 void Scanner::handle(List& list, const Word& word) {
   if (list.target) {
     list.target = false;
+    if (list.redirects == "<<<") list.command.here_strings.push_back(word);
+    if (list.redirects == ">&" || list.redirects == "<&") judge_duplication(list.redirects, word);
     return;
   }
+  if (names_descriptor(word) && (list.cases.empty() || list.cases.back() == Case::Body)) return;
   if (!list.cases.empty()) {
     Case& state = list.cases.back();
     if (state == Case::Subject) {
@@ -256,6 +271,7 @@ void Scanner::handle(List& list, const Word& word) {
     if (word.has_holes()) refuse(word, "as the name of a variable or function");
     list.names_loop = false;
     list.command.at_start = !list.after_loop;
+    if (list.after_loop) list.command.loops = word.literal;
     list.after_compound = list.after_loop;  // `for NAME do`
     const std::size_t open = after_blanks(at_);
     if (!list.after_loop && open < end_ && text_[open] == '(') {  // `function NAME ( )`
@@ -377,10 +393,15 @@ void Scanner::condition() {
     const Word next = word(false, regex_next);
     if (at_ == before) ++at_;
     if (next.plain && next.literal == "]]") return;
-    if (number_next) need_integer(next);
+    const auto calculate = [&](const Word& each) {
+      need_integer(each);
+      note_calculated(text_.substr(each.begin, each.end - each.begin));
+    };
+    if (number_next) calculate(next);
+    if (name_next) note_looked_into(next);
     if (name_next && next.has_holes()) refuse(next, "as the name of a variable");
     number_next = next.plain && is_one_of(next.literal, {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"});
-    if (number_next) need_integer(last);
+    if (number_next) calculate(last);
     name_next = next.plain && is_one_of(next.literal, {"-v", "-R"});
     regex_next = next.plain && next.literal == "=~";
     last = next;

@@ -1,39 +1,13 @@
+#include "runbook/shell_names.h"
 #include "runbook/shell_scan.h"
-
-#include <algorithm>
-#include <initializer_list>
 
 // The places where bash looks into the text of a word: what may stand there, and what may not.
 namespace reeve::runbook::shell {
 namespace {
 
-bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::ranges::find(words, word) != words.end();
-}
-
 bool is_option_with(const Word& word, std::string_view letters) {
   return word.literal.size() > 1 && word.literal.front() == '-' &&
          word.literal.find_first_of(letters) != std::string::npos;
-}
-
-// Bash expands or runs what these say, now or later.
-bool runs_its_value(std::string_view name) {
-  return is_one_of(name, {"PS0", "PS1", "PS2", "PS4", "PROMPT_COMMAND", "BASH_ENV", "ENV"});
-}
-
-// An assignment to these is calculated.
-bool is_number(std::string_view name) {
-  return is_one_of(name,
-                   {"RANDOM",
-                    "SRANDOM",
-                    "SECONDS",
-                    "OPTIND",
-                    "LINENO",
-                    "HISTCMD",
-                    "EPOCHSECONDS",
-                    "BASHPID",
-                    "COLUMNS",
-                    "LINES"});
 }
 
 }  // namespace
@@ -49,22 +23,30 @@ void Scanner::refuse(const Word& word, std::string_view why) {
 
 void Scanner::judge(const Command& command) {
   const std::string& name = command.name;
+  for (const Word& word : command.words) {
+    if (command.loops.empty()) break;
+    if (word.has_holes())
+      assignments_.push_back({.name = command.loops, .word = word, .loop = true});
+  }
   if (is_one_of(name, {"declare", "typeset", "local", "export", "readonly"})) {
     return judge_declaration(command);
   }
   if (name == "mapfile" || name == "readarray") {
-    for (const Word& word : command.words) array_names_.insert(word.literal);
+    note_fed(command, "MAPFILE");
     return judge_names(command, "dnOstuc");
   }
   if (name == "read") {
-    for (const Word& word : command.words) array_names_.insert(word.literal);
+    note_fed(command, "REPLY");
     return judge_names(command, "pdtnNui");
   }
   if (name == "[" || name == "test") return judge_test(command);
+  if (name == "printf") return judge_printf(command);
+  if (name == "source" || name == ".") return judge_source(command);
   for (std::size_t i = 0; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
+    if (is_one_of(name, {"eval", "trap", "unset", "alias"})) note_looked_into(word);
     if (!word.has_holes()) continue;
-    const std::string before = i > 0 ? command.words[i - 1].literal : "";
+    const Word before = i > 0 ? command.words[i - 1] : Word{};
     if (is_one_of(
             name,
             {"eval", "trap", "alias", "bind", "complete", "compgen", "fc", "enable", "jobs"})) {
@@ -73,17 +55,61 @@ void Scanner::judge(const Command& command) {
       need_integer(word);
     } else if (is_one_of(name, {"unset", "getopts"})) {
       refuse(word, "after `" + name + "`: bash would look into it");
-    } else if ((name == "printf" &&
-                (before == "-v" || (i == 0 && word.literal.starts_with("-v")))) ||
-               (name == "wait" && (before == "-p" || word.literal.starts_with("-p")))) {
+    } else if (name == "wait" && (is_option_with(before, "p") || is_option_with(word, "p"))) {
       refuse(word, "as the name of a variable");
-    } else if (name == "printf" && i == 0 && word.hole_first) {
-      refuse(word, "as the format of printf: write printf '%s' and then the placeholder");
-    } else if (is_one_of(name, {"source", "."}) && i == 0 &&
-               word.literal.find('/') == std::string::npos) {
-      refuse(word, "as the file to read commands from; say where it lies, as in ./lib/");
+    } else if (name == "hash" && is_option_with(command.words[0], "p")) {
+      refuse(word, "as the name of a command");
+    } else if (name == "env" && runs_its_value(word.literal.substr(0, word.literal.find('=')))) {
+      refuse(word, "as the value of " + word.literal.substr(0, word.literal.find('=')));
     }
   }
+  for (const Word& word : command.words) {
+    if (name == "let") note_calculated(text_.substr(word.begin, word.end - word.begin));
+  }
+}
+
+void Scanner::judge_printf(const Command& command) {
+  std::string variable;
+  for (std::size_t i = 0; i < command.words.size(); ++i) {
+    const Word& word = command.words[i];
+    const bool names =
+        i == 0 ? word.literal.starts_with("-v") : command.words[i - 1].literal == "-v";
+    if (names && i < 2) {
+      variable = i == 0 ? word.literal.substr(2) : word.literal;
+      note_looked_into(word);
+      if (word.has_holes()) refuse(word, "as the name of a variable");
+    } else if (!word.has_holes()) {
+      continue;
+    } else if (!variable.empty()) {
+      const std::string name = variable.substr(0, variable.find('['));
+      assignments_.push_back({.name = name, .word = word});
+    } else if (i == 0 && word.hole_first) {
+      refuse(word, "as the format of printf: write printf '%s' and then the placeholder");
+    }
+  }
+}
+
+// What comes out of /dev/stdin is run: it may be anything that stands in the program.
+void Scanner::judge_source(const Command& command) {
+  if (command.words.empty()) return;
+  const Word& file = command.words[command.words[0].literal == "--" && command.words.size() > 1];
+  if (file.has_holes() && file.literal.find('/') == std::string::npos) {
+    refuse(file, "as the file to read commands from; say where it lies, as in ./lib/");
+  }
+  if (is_one_of(file.literal.substr(0, file.literal.find('/', 1)), {"/dev", "/proc"}) ||
+      file.literal.find("/dev/stdin") != std::string::npos ||
+      file.literal.find("/dev/fd/") != std::string::npos) {
+    fed_.push_back({"", file.begin});
+  }
+}
+
+// What is no number after `>&` is a file, and bash expands its name once more.
+void Scanner::judge_duplication(const std::string& redirection, const Word& word) {
+  note_looked_into(word);
+  if (!word.has_holes()) return;
+  refuse(word,
+         "after `" + redirection + "`: bash would look into it; write " +
+             (redirection == ">&" ? "&>" : "<") + " before the name of a file");
 }
 
 // declare, typeset, local, export, readonly.
@@ -91,17 +117,28 @@ void Scanner::judge_declaration(const Command& command) {
   bool integer = false;
   bool array = false;
   bool reference = false;
+  bool map = false;
   for (const Word& word : command.words) {
     if (word.assigns || !word.literal.starts_with('-')) continue;
     integer |= is_option_with(word, "i");
     array |= is_option_with(word, "aA");
-    reference |= is_option_with(word, "n");
+    reference |= is_option_with(word, "n") && command.name != "export";
+    map |= is_option_with(word, "A");
   }
   for (const Word& word : command.words) {
     const std::string name = word.assigns.value_or(word.literal);
     if (integer) integer_names_.insert(name);
     if (array || word.compound) array_names_.insert(name);
-    if (!word.has_holes()) continue;
+    if (map) map_names_.insert(name);
+    if (reference) {
+      references_[name] = word.assigns ? word.literal.substr(word.literal.find('=') + 1) : "";
+      if (word.assigns && (!word.plain || references_[name].empty())) references_[name] = "?";
+    }
+    if (!word.assigns || reference) note_looked_into(word);
+    if (!word.has_holes()) {
+      if (word.assigns && !reference) note_assignment(word, true);
+      continue;
+    }
     const bool in_name = !word.assigns || holes[word.holes_from].offset < word.equals;
     if (in_name || reference) {
       refuse(word, "as the name of a variable");
@@ -110,7 +147,7 @@ void Scanner::judge_declaration(const Command& command) {
     } else if (integer) {
       need_integer(word);
     } else {
-      assignments_.push_back({name, word, command.name != "export" && command.name != "readonly"});
+      note_assignment(word, command.name != "export" && command.name != "readonly");
     }
   }
 }
@@ -133,30 +170,12 @@ void Scanner::judge_test(const Command& command) {
   for (std::size_t i = 1; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
     const Word& before = command.words[i - 1];
+    if (is_one_of(before.literal, {"-v", "-R"})) note_looked_into(word);
     if (!word.has_holes()) continue;
     if (is_one_of(before.literal, {"-v", "-R"})) {
       refuse(word, "as the name of a variable");
     } else if (before.hole_first) {
       refuse(word, "straight after another placeholder: an operator belongs between them");
-    }
-  }
-}
-
-// ── Assignments ──
-
-void Scanner::note_assignment(const Word& word) {
-  if (word.compound) array_names_.insert(*word.assigns);
-  if (word.has_holes()) assignments_.push_back({*word.assigns, word, false});
-}
-
-// At the end: a declaration counts wherever it stands.
-void Scanner::judge_assignments() {
-  for (const Assignment& each : assignments_) {
-    const Word& word = each.word;
-    if (runs_its_value(each.name)) refuse(word, "as the value of " + each.name);
-    if (is_number(each.name) || integer_names_.contains(each.name)) need_integer(word);
-    if (each.declared && !word.compound && array_names_.contains(each.name)) {
-      refuse(word, "as the value of an array: bash would look into it; leave `declare` away");
     }
   }
 }

@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-// Quotes, expansions and the words made of them. Commands: shell_commands.cc.
+// Quotes and expansions. The words made of them: shell_words.cc; commands: shell_commands.cc.
 namespace reeve::runbook::shell {
 namespace {
 
-constexpr int deepest = 100;
-
 bool begins_name(char letter) { return (letter >= 'a' && letter <= 'z') || letter == '_'; }
-
-bool continues_name(char letter) {
-  return begins_name(letter) || (letter >= 'A' && letter <= 'Z') ||
-         (letter >= '0' && letter <= '9');
-}
-
-bool is_blank(char letter) { return letter == ' ' || letter == '\t'; }
-
-bool ends_word(char letter) {
-  return is_blank(letter) || letter == '\n' || letter == ';' || letter == '&' || letter == '|' ||
-         letter == '(' || letter == ')' || letter == '<' || letter == '>';
-}
 
 struct Braces {
   std::string_view name;
@@ -46,8 +32,13 @@ std::optional<Braces> braces_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+bool continues_name(char letter) {
+  return begins_name(letter) || (letter >= 'A' && letter <= 'Z') ||
+         (letter >= '0' && letter <= '9');
+}
+
 std::size_t Scanner::after_blanks(std::size_t at) const {
-  while (at < end_ && is_blank(text_[at])) ++at;
+  while (at < end_ && (text_[at] == ' ' || text_[at] == '\t')) ++at;
   return at;
 }
 
@@ -87,6 +78,7 @@ bool Scanner::take_hole(Quotes quotes) {
   }
   edits.push_back({offset, braces->length, std::move(text)});
   holes.push_back({name, offset, integers_ > 0});
+  depths_.push_back(depth_);
   return true;
 }
 
@@ -144,7 +136,7 @@ void Scanner::single_quoted(Word* word) {
   if (more()) ++at_;
 }
 
-void Scanner::ansi_quoted() {
+void Scanner::ansi_quoted(Word* word) {
   at_ += 2;
   while (more() && here() != '\'') {
     if (here() == '\\') {
@@ -153,6 +145,7 @@ void Scanner::ansi_quoted() {
     }
     if (starts("#{")) leave_alone_hash_brace();
     if (here() == '{' && take_hole(Quotes::Ansi)) continue;
+    if (word) word->literal += here();
     ++at_;
   }
   if (more()) ++at_;
@@ -208,14 +201,20 @@ void Scanner::backticks(bool in_double_quotes) {
   for (ShellMistake& each : scanner.mistakes) mistake(outer(each.offset), std::move(each.message));
   // A variable is what it was declared to be, on whichever side of the backticks: judged with the
   // rest.
-  integer_names_.merge(scanner.integer_names_);
-  array_names_.merge(scanner.array_names_);
-  if (scanner.edits.empty()) return;
   for (Assignment& each : scanner.assignments_) {
     each.word.holes_from += holes.size();
     each.word.holes_to += holes.size();
     assignments_.push_back(std::move(each));
   }
+  for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), outer(each.offset)});
+  integer_names_.merge(scanner.integer_names_);
+  array_names_.merge(scanner.array_names_);
+  map_names_.merge(scanner.map_names_);
+  references_.merge(scanner.references_);
+  calculated_.merge(scanner.calculated_);
+  looked_into_.merge(scanner.looked_into_);
+  if (scanner.edits.empty()) return;
+  depths_.insert(depths_.end(), scanner.depths_.begin(), scanner.depths_.end());
   for (Hole& hole : scanner.holes) {
     hole.offset = outer(hole.offset);
     holes.push_back(std::move(hole));
@@ -265,7 +264,7 @@ void Scanner::dollar(Quotes quotes, Word* word) {
   } else if (starts("${")) {
     parameter(quotes != Quotes::None);
   } else if (starts("$'") && quotes == Quotes::None) {
-    ansi_quoted();
+    ansi_quoted(word);
   } else if (starts("$\"") && quotes == Quotes::None) {
     ++at_;
     double_quoted(word);
@@ -279,7 +278,9 @@ void Scanner::dollar(Quotes quotes, Word* word) {
 void Scanner::parameter(bool in_double_quotes) {
   const std::size_t left_alone = std::exchange(left_alone_until_, end_);
   at_ += 2;
+  const std::size_t begin = at_;
   while (more() && (here() == '!' || here() == '#' || continues_name(here()))) ++at_;
+  const std::size_t name_end = at_;
   const bool removes = std::string_view("#%/^,").find(here()) != std::string_view::npos;
   while (more() && here() != '}') {
     if (here() == '\\') {
@@ -296,6 +297,7 @@ void Scanner::parameter(bool in_double_quotes) {
       ++at_;
     }
   }
+  note_parameter(text_.substr(begin, name_end - begin), text_.substr(name_end, at_ - name_end));
   if (more()) ++at_;
   left_alone_until_ = std::max(left_alone, at_);
 }
@@ -324,6 +326,7 @@ bool Scanner::is_arithmetic(std::size_t after) const {
 void Scanner::arithmetic(std::string_view closing) {
   ++integers_;
   int open = 0;
+  const std::size_t begin = at_;
   while (more()) {
     if (open == 0 && starts(closing)) break;
     const char letter = here();
@@ -343,6 +346,7 @@ void Scanner::arithmetic(std::string_view closing) {
       ++at_;
     }
   }
+  note_calculated(text_.substr(begin, at_ - begin));
   at_ = std::min(end_, at_ + closing.size());
   --integers_;
 }
@@ -363,142 +367,6 @@ void Scanner::here_document_body(std::size_t end) {
     }
   }
   end_ = outer_end;
-}
-
-// ── Words ──
-
-Word Scanner::word(bool may_assign, bool regex) {
-  Word word;
-  word.begin = at_;
-  word.holes_from = holes.size();
-  if (may_assign) find_assignment(word);
-  const std::size_t index_end = word.assigns ? word.equals : word.begin;
-  int open = 0;  // parentheses of a regular expression
-  bool first = true;
-  while (more()) {
-    const char letter = here();
-    const std::size_t before = at_;
-    // NAME[index]=: an index is calculated.
-    const bool in_index = at_ < index_end;
-    const bool substitutes = starts("<(") || starts(">(");
-    if (regex && (letter == '(' || letter == ')' || letter == '|')) {
-      if (letter == ')' && open == 0) break;
-      open += letter == '(' ? 1 : letter == ')' ? -1 : 0;
-      ++at_;
-    } else if (regex && open > 0 && is_blank(letter)) {
-      ++at_;
-    } else if (letter == '(' && at_ > word.begin && !in_index && !starts("()") &&
-               std::string_view("?*+@!").find(text_[at_ - 1]) != std::string_view::npos) {
-      word.plain = false;
-      extended_glob();
-    } else if (letter == '(' && word.assigns && at_ == word.equals + 1) {
-      word.compound = true;
-      word.plain = false;
-      compound_assignment();
-    } else if (substitutes && depth_ < deepest) {
-      word.plain = false;
-      ++depth_;
-      at_ += 2;
-      commands(Until::Parenthesis);
-      if (more()) ++at_;
-      --depth_;
-    } else if (ends_word(letter) && !in_index) {
-      break;
-    } else if (starts("\\\n")) {
-      at_ += 2;  // a broken line quotes nothing
-    } else if (letter == '\\') {
-      word.plain = false;
-      if (at_ + 1 < end_) word.literal += text_[at_ + 1];
-      take_backslash(Quotes::None);
-    } else if (letter == '\'') {
-      word.plain = false;
-      single_quoted(&word);
-    } else if (letter == '"') {
-      word.plain = false;
-      double_quoted(&word);
-    } else if (letter == '`') {
-      word.plain = false;
-      backticks(false);
-    } else if (letter == '$') {
-      dollar(in_index ? Quotes::Arithmetic : Quotes::None, &word);
-    } else {
-      if (starts("#{")) leave_alone_hash_brace();
-      if (in_index) ++integers_;
-      const bool taken = here() == '{' && take_hole(in_index ? Quotes::Arithmetic : Quotes::None);
-      if (in_index) --integers_;
-      if (taken) {
-        word.plain = false;
-      } else {
-        word.literal += letter;
-        ++at_;
-      }
-    }
-    if (first) {
-      word.hole_first =
-          holes.size() > word.holes_from && holes[word.holes_from].offset <= before + 1;
-      word.hole_only = word.hole_first;
-    } else {
-      word.hole_only = false;
-    }
-    first = false;
-  }
-  word.end = at_;
-  word.holes_to = holes.size();
-  return word;
-}
-
-// NAME= NAME+= NAME[...]= at the beginning of a word; or [...]= within an array.
-void Scanner::find_assignment(Word& word) {
-  std::size_t i = at_;
-  const auto letter = [&] { return i < end_ ? text_[i] : '\0'; };
-  if (letter() >= '0' && letter() <= '9') return;
-  while (continues_name(letter())) ++i;
-  const std::string name(text_.substr(at_, i - at_));
-  if (letter() == '[') {
-    int open = 0;
-    for (; i < end_ && letter() != '\n'; ++i) {
-      if (letter() == '[') ++open;
-      if (letter() == ']' && --open == 0) break;
-    }
-    if (letter() != ']') return;
-    ++i;
-  } else if (name.empty()) {
-    return;
-  }
-  if (letter() == '+') ++i;
-  if (letter() != '=') return;
-  word.assigns = name;
-  word.equals = i;
-}
-
-void Scanner::extended_glob() {
-  ++at_;
-  while (more() && here() != ')') {
-    if (here() == '|' || is_blank(here()) || here() == '\n') {
-      ++at_;
-      continue;
-    }
-    const std::size_t before = at_;
-    word(false);
-    if (at_ == before) ++at_;
-  }
-  if (more()) ++at_;
-}
-
-void Scanner::compound_assignment() {
-  ++at_;
-  while (more() && here() != ')') {
-    if (is_blank(here()) || here() == '\n') {
-      ++at_;
-    } else if (here() == '#') {
-      while (more() && here() != '\n') ++at_;
-    } else {
-      const std::size_t before = at_;
-      word(here() == '[');
-      if (at_ == before) ++at_;
-    }
-  }
-  if (more()) ++at_;
 }
 
 }  // namespace reeve::runbook::shell

@@ -18,8 +18,9 @@
 // as the very bytes, and cannot be run. Where bash would evaluate the text of a value all the same
 // there are two answers. In arithmetic (`$(( ))`, `(( ))`, `let`, an array index, -eq and its like
 // in [[ ]]) the value must be an integer: the program begins by looking, and ends with 126 before
-// anything else of it ran. Everywhere else (eval, trap, as the name of a command or a variable, in
-// quoted here-documents, after a backslash ...) the placeholder is a mistake of the runbook.
+// anything else of it ran. Everywhere else (eval, trap, after >&, as the name of a command or a
+// variable, in quoted here-documents, after a backslash ...) the placeholder is a mistake of the
+// runbook. A variable that gets a value and is then looked into counts as the value itself.
 //
 // `{{name}}` prints {name}; `${...}` and `#{...}` are left alone; a comment stays as it is. A value
 // that is not there ends the program with 127 before anything else of it ran.

@@ -94,7 +94,15 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "b=`declare -i a; c=\\`a={n}\\``",
                            "[\\\n[ {n} -eq 1 ]]",
                            "if [[ a ]] then let b={n}; fi",
-                           "x=1; builtin let a={n}"}) {
+                           "x=1; builtin let a={n}",
+                           "a[\"{n}\"]=1",
+                           "a[$(echo {n})]=1",
+                           "a[`echo {n}`]+=1",
+                           "a=([\"]{n}\"]=x)",
+                           "a=(\\\n[\"{n}\"]=x)",
+                           "n={n}; (( n > 1 ))",
+                           "n={n}; m=$n; [[ $m -gt 1 ]]",
+                           "declare -i i; for i in {n}; do :; done"}) {
     EXPECT_TRUE(needs_integer(text)) << text;
   }
   for (const char* text : {"echo $( (echo {n}) )",
@@ -103,6 +111,10 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "a={n}",
                            "[[ {n} =~ ^(a|b)$ ]]",
                            "echo a[{n}]",
+                           "a=$(wc -l < {n}); (( a > 1 ))",
+                           "a={n}; (( ${#a} > 1 ))",
+                           "declare -A a; b={n}; echo ${a[$b]}",
+                           "for a in {n}; do :; done; for (( a = 0; a < 3; a++ )); do :; done",
                            "echo $((echo {n}); echo)"}) {
     EXPECT_FALSE(needs_integer(text)) << text;
   }
@@ -168,7 +180,14 @@ TEST(ShellText, WhereBashWouldRunAValueThePlaceholderIsAMistake) {
       {"wait -p\"a[{x}]\"", nullptr},
       {"(cat <<E) && eval {x}\nbody\nE\n", nullptr},
       {"cat <<$E\nbody\n$E\neval {x}\n", nullptr},
-      {"echo \"$\\\n(echo {x})\"", nullptr}};
+      {"echo \"$\\\n(echo {x})\"", nullptr},
+      {"echo >& logs/{x}",
+       "13: {x} cannot stand here after `>&`: bash would look into it; write &> before the name of "
+       "a file"},
+      {"cat <&{x}", nullptr},
+      {"2>&1 eval {x}", nullptr},
+      {"$'eval' {x}", nullptr},
+      {"source /dev/stdin <<< {x}", nullptr}};
   for (const auto& [text, message] : table) {
     const std::vector<std::string> mistakes = mistakes_of(text);
     ASSERT_EQ(mistakes.size(), 1U) << text;
@@ -187,6 +206,8 @@ TEST(ShellText, OrdinaryProgramsAreNoMistakes) {
         "read -p {x} -r answer; ./bin/{x} a; cat < <(echo {x}) > {file} 2>&1 &",
         "for i in {a} {b}; do echo $i; done; export A={a} B=\"{b}\"; local c={c}",
         "cat <<A <<-B\n{x} $(echo {y})\nA\n\t{z}\n\tB\necho {w}",
+        "make {x} > {file}.log 2>&1; make {x} &> {file}; make {x} 1>&2; exec 3>&1 {{fd}}>&2",
+        "f() { local -n out=$1; out={x}; }; declare -A a; read -r b < {file}; echo ${!a[@]} ${!b}",
         "[ -n {x} ] && [ {x} = {y} ] && test {x} -gt 3; printf '%s\\n' {x}",
         "a=({x} \"{y}\"); echo \"${a[@]}\"; source ./lib/{x}.sh; A={x} B={y} env"}) {
     EXPECT_EQ(mistakes_of(text), std::vector<std::string>{}) << text;

@@ -1,0 +1,210 @@
+#include "runbook/bash_testing.h"
+#include "runbook/shell_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <span>
+#include <stdlib.h>
+#include <string>
+#include <vector>
+
+// Places where bash looks into the text of a value: each is a mistake, or nothing of the value
+// runs.
+namespace reeve::runbook {
+namespace {
+
+const std::vector<std::string> values = {"$(touch PWNED)",
+                                         "a[$(touch PWNED)]",
+                                         "x$(touch${IFS}PWNED)",
+                                         "`touch PWNED`",
+                                         "x]=$(touch PWNED)",
+                                         "[$(touch PWNED)]=1"};
+
+class HostileValue : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (std::filesystem::temp_directory_path() / "reeve_hostile_XXXXXX").string();
+    ASSERT_NE(::mkdtemp(name.data()), nullptr);
+    directory_ = name;
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  void expect_never_run(const std::string& source) const {
+    const ShellText text = shell_text(source);
+    EXPECT_FALSE(text.holes.empty()) << source;
+    if (!text.mistakes.empty()) return;
+    const std::string there = "cd " + directory_.string() + " < /dev/null || exit\n";
+    // Where only integers are let in, the program ends before it begins: two will do.
+    const bool integers = std::ranges::all_of(text.holes, &Hole::integer);
+    for (const std::string& value : std::span(values).first(integers ? 2 : values.size())) {
+      run_bash(there + "exec < /dev/null\n" + text.program, {{"v", value}});
+      ASSERT_FALSE(std::filesystem::exists(directory_ / "PWNED")) << source << "\n" << value;
+    }
+  }
+
+  std::filesystem::path directory_;
+};
+
+const std::vector<std::string> words = {"{v}",
+                                        "\"{v}\"",
+                                        "'{v}'",
+                                        "$'{v}'",
+                                        "$\"{v}\"",
+                                        "x{v}",
+                                        "\"x/{v}\"",
+                                        "$(echo {v})",
+                                        "\"$(echo '{v}')\"",
+                                        "`echo {v}`",
+                                        "\"`echo \"{v}\"`\"",
+                                        "\\\n{v}"};
+
+std::string filled(std::string text, const std::string& word) {
+  for (std::size_t at = 0; (at = text.find('@', at)) != std::string::npos; at += word.size()) {
+    text.replace(at, 1, word);
+  }
+  return text;
+}
+
+TEST_F(HostileValue, BehindARedirection) {
+  for (const char* redirection : {">&", ">& ", "1>&", ">\\\n&"}) {
+    for (const char* command : {"echo #@",
+                                "#@ echo",
+                                "exec #@",
+                                "{ echo; } #@",
+                                "(echo) #@",
+                                "[[ a ]] #@",
+                                "((1)) #@",
+                                "while false; do :; done #@",
+                                "for i in a; do :; done #@",
+                                "if true; then :; fi #@",
+                                "case a in a) echo #@;; esac #@",
+                                "f() { echo; } #@; f",
+                                "echo \"$(echo #@)\"",
+                                "cat <(echo #@)",
+                                "cat <<E\n$(echo #@)\nE\n"}) {
+      for (const std::string& word : words) {
+        std::string source = command;
+        for (std::size_t at = 0; (at = source.find('#')) != std::string::npos;) {
+          source.replace(at, 1, redirection);
+        }
+        source = filled(source, word);
+        EXPECT_FALSE(shell_text(source).mistakes.empty()) << source;
+      }
+    }
+  }
+  for (const char* command : {"echo &>@", "echo &>>@", "echo >|@", "echo <>@", "echo 2>&@"}) {
+    for (const std::string& word : words) expect_never_run(filled(command, word));
+  }
+}
+
+TEST_F(HostileValue, AsAnIndex) {
+  for (const char* command : {"a[@]=1",
+                              "a[@]+=1",
+                              "a[ @ ]=1",
+                              "a[1+@]=1 true",
+                              "a[b[@]]=1",
+                              "a[\"]\"@]=1",
+                              "a\\\n[@]=1",
+                              "if a[@]=1; then :; fi",
+                              "x=( [@]=1 )",
+                              "x=( [\n@]=1 )",
+                              "x=( a \\\n[@]=1 )",
+                              "x+=( [@]=1 )",
+                              "x=( [']'@]=1 )",
+                              "x=( [$(echo ])@]=1 )",
+                              "x=( [${y:-]}@]=1 )",
+                              "declare -a x=( [@]=1 )",
+                              "f() { local x=( [@]=1 ); }; f",
+                              "declare -A x=( [@]=1 )",
+                              "x=( @ )",
+                              "echo ${a[@]} $(( a[@] ))",
+                              "(( a[@] = 1 ))",
+                              "let a[@]=1"}) {
+    for (const std::string& word : words) expect_never_run(filled(command, word));
+  }
+}
+
+TEST_F(HostileValue, ByWayOfAVariable) {
+  for (const char* source : {"declare -i x; read x <<< {v}",
+                             "declare -i x; read -r x < <(echo {v})",
+                             "declare -i x; echo {v} | while read x; do :; done",
+                             "declare -i REPLY; read <<< {v}",
+                             "declare -ai x; mapfile x <<< {v}",
+                             "declare -i x; for x in {v}; do :; done",
+                             "declare -i x; select x in {v}; do :; done <<< 1",
+                             "declare -i x; printf -v x %s {v}",
+                             "declare -i x; y={v}; x=$y",
+                             "declare -i x; declare -n r=x; r={v}",
+                             "declare -i x; f() { local -n r=$1; r={v}; }; f x",
+                             "declare -n r; r={v}; r=1",
+                             "declare -n r; for r in {v}; do r=1; done",
+                             "declare -n r; read r <<< {v}; r=1",
+                             "declare -n r; printf -v r %s {v}; r=1",
+                             "k={v}; declare -n r=$k; r=1",
+                             "x={v}; echo ${!x}",
+                             "x={v}; echo \"${x@P}\"",
+                             "x={v}; eval \"echo $x\"",
+                             "x={v}; trap \"$x\" EXIT",
+                             "x={v}; echo >& \"$x\"",
+                             "x={v}; (( x ))",
+                             "x={v}; y=$x; echo $(( y + 1 ))",
+                             "x={v}; echo ${a[x]} ${b:x} \"${c[@]:$x:1}\" ${@:x}",
+                             "x={v}; [[ $x -eq 1 ]]",
+                             "x={v}; a[$x]=1",
+                             "x={v}; a=( [x]=1 )",
+                             "x={v}; unset \"a[$x]\"",
+                             "x={v}; [[ -v $x ]]",
+                             "x={v}; [ -v \"a[$x]\" ]",
+                             "x={v}; read \"a[$x]\" <<< 1",
+                             "x={v}; printf -v \"$x\" 1",
+                             "x={v}; declare \"$x=1\"",
+                             "for x in a {v}; do (( x )); done",
+                             "read x <<< {v}; (( x ))",
+                             "printf -v x %s {v}; (( x ))",
+                             "PS4={v}; set -x; :",
+                             "x={v}; PS4=$x; set -x; :",
+                             "read PS4 <<< {v}; set -x; :",
+                             "for PS4 in {v}; do set -x; :; done",
+                             "printf -v PS4 %s {v}; set -x; :",
+                             "declare -n r=PS4; r={v}; set -x; :",
+                             "for SECONDS in {v}; do :; done",
+                             "printf -v RANDOM %s {v}",
+                             "read OPTIND <<< {v}",
+                             "env BASH_ENV={v} bash -c :",
+                             "shopt -s expand_aliases; BASH_ALIASES[ll]={v}\nll"}) {
+    expect_never_run(source);
+  }
+}
+
+TEST_F(HostileValue, ByWayOfACommand) {
+  for (const char* source : {"source /dev/stdin <<< {v}",
+                             ". //dev/stdin <<E\n{v}\nE\n",
+                             "exec 3<<< {v}; . /dev/fd/3",
+                             "echo {v} | . /dev/stdin",
+                             "command . /proc/self/fd/0 <<< {v}",
+                             "source <(echo {v})",
+                             "true & wait -np \"a[{v}]\"",
+                             "test -v \"a[{v}]\"",
+                             "[[ ! -v a[{v}] ]]",
+                             "unset \"a[{v}]\"",
+                             "read \"a[{v}]\" <<< x",
+                             "printf -v 'a[{v}]' x",
+                             "mapfile -c1 -C{v} a <<< x",
+                             "hash -p {v} ls; ls",
+                             "2>&1 eval {v}",
+                             "case a in a) 2>&1 eval {v};; esac",
+                             "{{fd}}>x eval {v}",
+                             "$'eval' {v}",
+                             "[[ 1 -e\\\nq {v} ]]",
+                             "[[ x =~ {v} ]]",
+                             "case x in {v}) ;; esac",
+                             "IFS={v}; set -- $x",
+                             "echo ${x:-$(echo {v})} ${y/$(echo {v})/z} {v}"}) {
+    expect_never_run(source);
+  }
+}
+
+}  // namespace
+}  // namespace reeve::runbook
