@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import unittest
 
 from beanstalk_client import Client, free_port
@@ -108,6 +109,47 @@ class Foreground(Home):
         self.until(lambda: self.data("daemon", "status")["ready"])
         daemon.send_signal(signal.SIGTERM)
         self.assertEqual(daemon.communicate(timeout=60), ("", ""))
+
+
+class Depths(Home):
+    def test_an_item_as_deep_as_may_be_is_shown_and_worked_on(self):
+        for depth in (56, 57, 60, 61, 62, 63):
+            deep = "[" * depth + "]" * depth
+            item = self.out("queue", "push", "q", "-", "-q", text=deep)
+            self.assertIn(deep, self.out("queue", "list", "q", timeout=20))
+            self.assertIn(item, self.out("queue", "peek", "q", timeout=20))
+            self.assertIn(deep, self.out("queue", "show", "q", item, timeout=20).replace("\n", "").replace(" ", ""))
+            self.assertIn(deep, self.out("show", item, timeout=20))
+            self.assertEqual(self.out("queue", "work", "q", "--exec", "cat", "--once", timeout=20).split("\n")[0], deep)
+        self.reeve("queue", "push", "q", "-", text="[" * 64 + "]" * 64, code=1, timeout=20)
+
+    def test_many_lines_as_deep_as_may_be_are_pushed_at_once(self):
+        deep = "[" * 60 + "]" * 60
+        self.reeve("queue", "push", "q", "-", "--lines", text=f"{deep}\n{deep}\n", timeout=20)
+        self.assertEqual(self.out("queue", "list", "q", timeout=20).count(deep), 2)
+
+    def test_an_answer_that_cannot_be_read_is_a_failure_and_no_wait(self):
+        path = os.path.join(self.base, "other.sock")
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(path)
+            other.listen()
+
+            def mumble():
+                while True:
+                    try:
+                        connection = other.accept()[0]
+                    except OSError:
+                        return
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(b'{"id":1,\n')
+                        connection.recv(65536)
+
+            threading.Thread(target=mumble, daemon=True).start()
+            for words in (["queue", "list", "q"], ["queue", "work", "q", "--exec", "cat"], ["events", "-f"],
+                          ["lock", "acquire", "a", "--wait"]):
+                told = self.err(*words, code=1, env={"REEVE_SOCKET": path}, timeout=20)
+                self.assertIn("what the daemon answered cannot be read", told)
 
 
 class UnixClient(Client):
