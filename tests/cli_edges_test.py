@@ -226,6 +226,15 @@ class Beanstalkd(Home):
         words = ["beanstalkd", "-l", "unix:" + door, "-b", self.home, "--project", "shop"]
         self.assertEqual(self.served(lambda: UnixClient(door), *words), ["shop"])
 
+    def test_a_start_that_fails_leaves_the_mark_of_a_clean_stop(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            self.reeve("beanstalkd", "-p", str(other.getsockname()[1]), code=1)
+        self.reeve("beanstalkd", "--project", "nosuch", "-p", str(free_port()), code=3)
+        self.reeve("daemon", "start")
+        self.assertNotIn("not a clean one", self.out("daemon", "logs", "-n", "100"))
+
     def test_what_is_wrong_is_named(self):
         self.assertIn("--prject", self.err("beanstalkd", "--prject", "shop", code=2))
         self.assertIn("-x", self.err("beanstalkd", "-x", code=2))
