@@ -247,6 +247,37 @@ TEST_F(Refusals, OfNothingWithoutAKindNameNone) {
                   {R"(there is no lock \"nix\")", R"("details":{"kind":"lock","name":"nix"})"}));
 }
 
+TEST_F(Refusals, NameTheFieldAndNotWhatStandsInIt) {
+  const std::tuple<std::string_view, std::string_view, std::string> bad[] = {
+      {"lock.acquire", R"({"names":["ok","-x"],"holder":"a"})", "names"},
+      {"lock.acquire", R"({"names":["ok"],"holder":"-a"})", "holder"},
+      {"sem.create", R"({"name":"-s","capacity":1})", "name"},
+      {"queue.push", R"({"queue":"-q","data":1})", "queue"},
+      {"queue.push", R"({"queue":"//-q","data":1})", "queue"},
+      {"queue.create", R"({"queue":"q","dead_letter":""})", "dead_letter"},
+      {"events.emit", R"({"name":"ab"})", "name"},
+      {"lock.acquire", R"({"names":["a"],"holder":"a","meta":[]})", "meta"},
+      {"queue.push", R"({"queue":"q","items":[{"data":1},5]})", "items[1]"},
+      {"queue.push", R"({"queue":"q","data":1,"base64":"AA=="})", "base64"},
+  };
+  for (const auto& [method, params, field] : bad) {
+    EXPECT_TRUE(has(ask(method, params), {fmt::format(R"("field":"{}")", field)})) << params;
+  }
+  EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q","data":1,"base64":"AA=="})"),
+                  {"base64 stands beside data: an item has one of them"}));
+}
+
+TEST_F(Refusals, OfWhatThereIsNoneOfNameIt) {
+  EXPECT_TRUE(has(ask("session.resume", R"({"session":"abc"})"),
+                  {"NOT_FOUND", R"("details":{"kind":"session","name":"abc"})"}));
+  ask("queue.push", R"({"queue":"q","data":1})");
+  for (const std::string_view item : {"item-zzzzzz", "item-zz"}) {
+    EXPECT_TRUE(
+        has(ask("queue.complete", fmt::format(R"({{"queue":"q","id":"{}","claim":1}})", item)),
+            {"NOT_FOUND", fmt::format(R"("details":{{"kind":"item","name":"{}"}})", item)}));
+  }
+}
+
 // A string counts as it is kept: with its quotes.
 TEST_F(Refusals, OfTooMuchDataNameTheLimit) {
   const auto push = [&](std::size_t letters) {
