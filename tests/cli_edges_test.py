@@ -152,6 +152,30 @@ class Depths(Home):
                 self.assertIn("what the daemon answered cannot be read", told)
 
 
+class Words(Home):
+    def test_an_event_of_ones_own_is_shown_with_its_subject(self):
+        self.reeve("emit", "ci:main:green", "k=1")
+        self.reeve("emit", "ci:a:b:red")
+        self.reeve("emit", "ci:done")
+        self.reeve("lock", "acquire", "a")
+        told = self.out("events")
+        self.assertRegex(told, r"(?m) ci:main:green +k=1$")
+        self.assertRegex(told, r"(?m) ci:a:b:red$")
+        self.assertRegex(told, r"(?m) ci:done$")
+        self.assertRegex(told, r"(?m) lock:acquired +name=a ")
+        self.assertNotRegex(told, r"(?m) $")
+
+    def test_a_key_that_is_given_twice_is_refused(self):
+        self.assertIn("emit has k twice", self.err("emit", "a:b", "k=v", "k=w", code=2))
+
+    def test_a_command_that_there_is_is_not_proposed_in_its_own_place(self):
+        for words in (["--", "lock", "list"], ["lock", "--", "list"]):
+            told = self.err(*words, code=2)
+            self.assertNotIn("there is no command", told)
+            self.assertIn("write -- behind the command", told)
+        self.assertIn("did you mean `reeve lock`?", self.err("lokc", "list", code=2))
+
+
 class UnixClient(Client):
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
