@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import unittest
 
 from beanstalk_client import Client, free_port
@@ -110,6 +111,71 @@ class Foreground(Home):
         self.assertEqual(daemon.communicate(timeout=60), ("", ""))
 
 
+class Depths(Home):
+    def test_an_item_as_deep_as_may_be_is_shown_and_worked_on(self):
+        for depth in (56, 57, 60, 61, 62, 63):
+            deep = "[" * depth + "]" * depth
+            item = self.out("queue", "push", "q", "-", "-q", text=deep)
+            self.assertIn(deep, self.out("queue", "list", "q", timeout=20))
+            self.assertIn(item, self.out("queue", "peek", "q", timeout=20))
+            self.assertIn(deep, self.out("queue", "show", "q", item, timeout=20).replace("\n", "").replace(" ", ""))
+            self.assertIn(deep, self.out("show", item, timeout=20))
+            self.assertEqual(self.out("queue", "work", "q", "--exec", "cat", "--once", timeout=20).split("\n")[0], deep)
+        self.reeve("queue", "push", "q", "-", text="[" * 64 + "]" * 64, code=1, timeout=20)
+
+    def test_many_lines_as_deep_as_may_be_are_pushed_at_once(self):
+        deep = "[" * 60 + "]" * 60
+        self.reeve("queue", "push", "q", "-", "--lines", text=f"{deep}\n{deep}\n", timeout=20)
+        self.assertEqual(self.out("queue", "list", "q", timeout=20).count(deep), 2)
+
+    def test_an_answer_that_cannot_be_read_is_a_failure_and_no_wait(self):
+        path = os.path.join(self.base, "other.sock")
+        with socket.socket(socket.AF_UNIX) as other:
+            other.bind(path)
+            other.listen()
+
+            def mumble():
+                while True:
+                    try:
+                        connection = other.accept()[0]
+                    except OSError:
+                        return
+                    with connection:
+                        connection.recv(65536)
+                        connection.sendall(b'{"id":1,\n')
+                        connection.recv(65536)
+
+            threading.Thread(target=mumble, daemon=True).start()
+            for words in (["queue", "list", "q"], ["queue", "work", "q", "--exec", "cat"], ["events", "-f"],
+                          ["lock", "acquire", "a", "--wait"]):
+                told = self.err(*words, code=1, env={"REEVE_SOCKET": path}, timeout=20)
+                self.assertIn("what the daemon answered cannot be read", told)
+
+
+class Words(Home):
+    def test_an_event_of_ones_own_is_shown_with_its_subject(self):
+        self.reeve("emit", "ci:main:green", "k=1")
+        self.reeve("emit", "ci:a:b:red")
+        self.reeve("emit", "ci:done")
+        self.reeve("lock", "acquire", "a")
+        told = self.out("events")
+        self.assertRegex(told, r"(?m) ci:main:green +k=1$")
+        self.assertRegex(told, r"(?m) ci:a:b:red$")
+        self.assertRegex(told, r"(?m) ci:done$")
+        self.assertRegex(told, r"(?m) lock:acquired +name=a ")
+        self.assertNotRegex(told, r"(?m) $")
+
+    def test_a_key_that_is_given_twice_is_refused(self):
+        self.assertIn("emit has k twice", self.err("emit", "a:b", "k=v", "k=w", code=2))
+
+    def test_a_command_that_there_is_is_not_proposed_in_its_own_place(self):
+        for words in (["--", "lock", "list"], ["lock", "--", "list"]):
+            told = self.err(*words, code=2)
+            self.assertNotIn("there is no command", told)
+            self.assertIn("write -- behind the command", told)
+        self.assertIn("did you mean `reeve lock`?", self.err("lokc", "list", code=2))
+
+
 class UnixClient(Client):
     def __init__(self, path):
         self.socket = socket.socket(socket.AF_UNIX)
@@ -183,6 +249,15 @@ class Beanstalkd(Home):
         door = os.path.join(self.base, "jobs.sock")
         words = ["beanstalkd", "-l", "unix:" + door, "-b", self.home, "--project", "shop"]
         self.assertEqual(self.served(lambda: UnixClient(door), *words), ["shop"])
+
+    def test_a_start_that_fails_leaves_the_mark_of_a_clean_stop(self):
+        with socket.socket() as other:
+            other.bind(("127.0.0.1", 0))
+            other.listen()
+            self.reeve("beanstalkd", "-p", str(other.getsockname()[1]), code=1)
+        self.reeve("beanstalkd", "--project", "nosuch", "-p", str(free_port()), code=3)
+        self.reeve("daemon", "start")
+        self.assertNotIn("not a clean one", self.out("daemon", "logs", "-n", "100"))
 
     def test_what_is_wrong_is_named(self):
         self.assertIn("--prject", self.err("beanstalkd", "--prject", "shop", code=2))

@@ -96,6 +96,17 @@ class Words(Home):
         for command in self.commands()[1]:
             self.assertIn("reeve " + " ".join(command).replace("-", "\\-"), page)
 
+    def test_the_man_page_shows_quotes_as_they_are_typed(self):
+        page = self.out("__man")
+        lines = page.split("\n")
+        for line in lines[1:]:
+            self.assertNotIn('"', line)
+        said = [line for command in json.loads(self.out("help", "--json"))["data"]["commands"]
+                for line in (each["line"] for each in command.get("examples", [])) if '"' in line]
+        self.assertTrue(said)
+        for line in said:
+            self.assertIn(".B " + line.replace("\\", "\\e").replace("-", "\\-").replace('"', "\\(dq"), lines)
+
     def test_completions_know_commands_options_and_live_names(self):
         def offered(*words):
             return [line.split("\t")[0] for line in self.out("__complete", "--", *words).split("\n")]

@@ -12,10 +12,6 @@
 namespace reeve::api {
 namespace {
 
-// How a refusal ends that is none of the request's form.
-constexpr std::string_view no_such_item = " is the beginning of no item's id";
-constexpr std::string_view never_an_item = " is no item's, and never was";
-
 // Holders within which another runs: a name, or with its session one that is bound.
 void read_within(Params& params, ProjectNo project, std::vector<Holder>& within) {
   params.each("within", reeve::limits::pipelines_within, [&](const Raw& raw, std::size_t index) {
@@ -134,13 +130,18 @@ std::optional<Token> Asking::token(std::string_view field) {
 
 // ── Items ──
 
+void Asking::no_item(std::string_view text, std::string_view field, std::string_view why) {
+  if (params.is_good()) unknown_item_ = text;
+  params.refuse(field, fmt::format("{} {}", quoted(text), why));
+}
+
 // A beginning is looked for among the items of the queue: for people, who have few or write more.
 ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_view field) {
   if (const std::optional<ItemId> id = parse_id<ItemId>(text)) {
     // What was given once may be forgotten by now, and its claim is over; a number that nobody was
     // given yet is known to be wrong.
     if (id->value > state().last_number) {
-      params.refuse(field, fmt::format("{}{}", quoted(text), never_an_item));
+      no_item(text, field, "is no item's, and never was");
     }
     return *id;
   }
@@ -166,7 +167,7 @@ ItemId Asking::item(const QueueName& queue, std::string_view text, std::string_v
   } else if (text.size() <= prefix.size() || !text.starts_with(prefix)) {
     params.refuse(field, fmt::format("{} is no id of an item", quoted(text)));
   } else if (matches == 0) {
-    params.refuse(field, fmt::format("{}{}", quoted(text), no_such_item));
+    no_item(text, field, "is the beginning of no item's id");
   }
   return found;
 }
@@ -184,9 +185,10 @@ bool Asking::is_good() {
       std::vector<std::string_view> names;
       for (const auto& [known, number] : state().projects.by_name) names.push_back(known);
       tell_not_found(tell, "project", unknown_project_, nearest(unknown_project_, names));
-    } else if (problem.message.ends_with(no_such_item) ||
-               problem.message.ends_with(never_an_item)) {
-      tell.error(code::not_found, problem.message).field("kind", "item");
+    } else if (unknown_item_) {
+      tell.error(code::not_found, problem.message)
+          .field("kind", "item")
+          .field("name", *unknown_item_);
     } else if (too_much) {
       tell.error(code::too_much, problem.message).field("limit", limits::waiting_requests);
     } else {

@@ -171,6 +171,73 @@ TEST_F(Why, OfAPausedQueueWithNothingInItDoesNotMakeUpSinceWhen) {
                   {R"({"kind":"queue","name":"q","depth":0,"detail":"paused; try)"}));
 }
 
+TEST_F(Why, NamesNobodyWhoseWaitIsOverBeforeIt) {
+  ask("lock.acquire", R"({"names":["dep"],"holder":"ana","timeout_ms":60000})");
+  const auto wait = [&](std::string_view holder, int milliseconds) {
+    counter.ask(
+        counter.connect(),
+        "lock.acquire",
+        fmt::format(R"({{"names":["dep"],"holder":"{}","wait_ms":{}}})", holder, milliseconds));
+  };
+  wait("bo", 3000);
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"), {"without a heartbeat of ana it is stale"}));
+  wait("cy", 90000);
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"), {"without a heartbeat of ana it goes to cy"}));
+}
+
+TEST_F(Why, OfALockKeptByAProcessNamesNobodyWhoMayBeGone) {
+  ask("lock.acquire", fmt::format(R"({{"names":["dep"],"holder":"ana",{}}})", for_good));
+  counter.ask(
+      counter.connect(), "lock.acquire", R"({"names":["dep"],"holder":"bo","wait_ms":3000})");
+  EXPECT_TRUE(has(ask("why.get", R"({"id":"dep"})"),
+                  {"when process 77 ends it goes to the first in line"}));
+}
+
+TEST_F(Why, OfWhatIsHeldForLongerThanAnybodyWaitsIsNothing) {
+  ask("lock.acquire", R"({"names":["dep"],"holder":"ana","timeout_ms":3153600000000})");
+  ask("sem.create", R"({"name":"gpu","capacity":1})");
+  ask("sem.acquire", R"({"name":"gpu","holder":"ana","timeout_ms":3153600000000})");
+  ask("queue.create", R"({"queue":"q","visibility_ms":3153600000000})");
+  const std::string pushed = ask("queue.push", R"({"queue":"q","data":1})");
+  const std::string item = pushed.substr(pushed.find("item-"), 11);
+  take();
+  for (const std::string& name : {std::string("dep"), std::string("gpu"), std::string("q"), item}) {
+    const std::string why = ask("why.get", fmt::format(R"({{"id":"{}"}})", name));
+    EXPECT_TRUE(has(why, {"waiting_on"}));
+    EXPECT_EQ(why.find("next"), std::string::npos) << why;
+  }
+}
+
+TEST_F(Why, OfAnItemThatIsReadyTellsOfNoOther) {
+  const std::string pushed = ask("queue.push", R"({"queue":"q","data":1})");
+  const std::string item = pushed.substr(pushed.find("item-"), 11);
+  ask("queue.push", R"({"queue":"q","data":2,"delay_ms":1000})");
+  const std::string why = ask("why.get", fmt::format(R"({{"id":"{}"}})", item));
+  EXPECT_TRUE(has(why, {"the next to be taken, and nobody asks for it"}));
+  EXPECT_EQ(why.find(R"("next":)"), std::string::npos) << why;
+}
+
+TEST_F(Why, AfterARestartIsWhenThoseWhoAreAwayLoseWhatTheyHave) {
+  ask("lock.acquire", R"({"names":["dep"],"holder":"lh","bind":true})");
+  ask("sem.create", R"({"name":"gpu","capacity":2})");
+  ask("sem.acquire", R"({"name":"gpu","holder":"near","timeout_ms":60000})");
+  ask("sem.acquire", R"({"name":"gpu","holder":"sh","timeout_ms":600000,"bind":true})");
+  const std::string pushed = ask("queue.push", R"({"queue":"q","data":1})");
+  const std::string item = pushed.substr(pushed.find("item-"), 11);
+  ask("queue.take", R"({"queues":["q"],"holder":"qh","bind":true})");
+  counter.settle();
+  Counter again(disk, SessionId{2000});
+  const std::size_t bo = again.connect();
+  const auto why = [&](std::string_view name) {
+    return again.ask(bo, "why.get", fmt::format(R"({{"id":"{}"}})", name));
+  };
+  const std::string at = R"(unless it comes back","at":"2019-12-20T00:00:10.000Z")";
+  EXPECT_TRUE(has(why("dep"), {"lh is away and loses it " + at}));
+  EXPECT_TRUE(has(why("gpu"), {"sh is away and loses what it has " + at}));
+  EXPECT_TRUE(has(why(item), {"qh is away and loses it " + at}));
+  EXPECT_TRUE(has(why("q"), {fmt::format("qh is away and loses {} {}", item, at)}));
+}
+
 // ── What is refused ──
 
 TEST_F(Refusals, OfNothingWithoutAKindNameNone) {
@@ -178,6 +245,37 @@ TEST_F(Refusals, OfNothingWithoutAKindNameNone) {
   EXPECT_TRUE(has(refused, {R"(there is no thing called \"nix\")", R"("details":{"name":"nix"})"}));
   EXPECT_TRUE(has(ask("why.get", R"({"id":"nix","kind":"lock"})"),
                   {R"(there is no lock \"nix\")", R"("details":{"kind":"lock","name":"nix"})"}));
+}
+
+TEST_F(Refusals, NameTheFieldAndNotWhatStandsInIt) {
+  const std::tuple<std::string_view, std::string_view, std::string> bad[] = {
+      {"lock.acquire", R"({"names":["ok","-x"],"holder":"a"})", "names"},
+      {"lock.acquire", R"({"names":["ok"],"holder":"-a"})", "holder"},
+      {"sem.create", R"({"name":"-s","capacity":1})", "name"},
+      {"queue.push", R"({"queue":"-q","data":1})", "queue"},
+      {"queue.push", R"({"queue":"//-q","data":1})", "queue"},
+      {"queue.create", R"({"queue":"q","dead_letter":""})", "dead_letter"},
+      {"events.emit", R"({"name":"ab"})", "name"},
+      {"lock.acquire", R"({"names":["a"],"holder":"a","meta":[]})", "meta"},
+      {"queue.push", R"({"queue":"q","items":[{"data":1},5]})", "items[1]"},
+      {"queue.push", R"({"queue":"q","data":1,"base64":"AA=="})", "base64"},
+  };
+  for (const auto& [method, params, field] : bad) {
+    EXPECT_TRUE(has(ask(method, params), {fmt::format(R"("field":"{}")", field)})) << params;
+  }
+  EXPECT_TRUE(has(ask("queue.push", R"({"queue":"q","data":1,"base64":"AA=="})"),
+                  {"base64 stands beside data: an item has one of them"}));
+}
+
+TEST_F(Refusals, OfWhatThereIsNoneOfNameIt) {
+  EXPECT_TRUE(has(ask("session.resume", R"({"session":"abc"})"),
+                  {"NOT_FOUND", R"("details":{"kind":"session","name":"abc"})"}));
+  ask("queue.push", R"({"queue":"q","data":1})");
+  for (const std::string_view item : {"item-zzzzzz", "item-zz"}) {
+    EXPECT_TRUE(
+        has(ask("queue.complete", fmt::format(R"({{"queue":"q","id":"{}","claim":1}})", item)),
+            {"NOT_FOUND", fmt::format(R"("details":{{"kind":"item","name":"{}"}})", item)}));
+  }
 }
 
 // A string counts as it is kept: with its quotes.

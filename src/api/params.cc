@@ -10,6 +10,7 @@ namespace reeve::api {
 std::string& Params::scratch() { return texts_.emplace_front(); }
 
 std::string Params::path_of(std::string_view name) const {
+  if (name.empty()) return path_;  // all of it
   return path_.empty() ? std::string(name) : path_ + "." + std::string(name);
 }
 

@@ -27,6 +27,9 @@ queue::NewItem read_item(Params& fields) {
   queue::NewItem item;
   // Data is any JSON, so null too; unless there are bytes instead.
   const Raw* data = fields.raw("data");
+  if (data && data->kind != JsonKind::Null && fields.has("base64")) {
+    fields.refuse("base64", "stands beside data: an item has one of them");
+  }
   if (data && (data->kind != JsonKind::Null || !fields.has("base64"))) {
     item.data = Bytes(data->text);
   } else if (const std::optional<std::string_view> text = fields.text("base64")) {

@@ -35,6 +35,7 @@ struct Envelope {
   Raw params;
   int error = 0;
   std::string_view problem;
+  bool has_version = false;
 
   void refuse(int number, std::string_view why) {
     error = number;
@@ -42,8 +43,17 @@ struct Envelope {
   }
 };
 
+bool is_there_already(const Envelope& envelope, std::string_view name) {
+  if (name == "id") return !envelope.id.empty();
+  if (name == "method") return envelope.method.kind != JsonKind::None;
+  if (name == "params") return envelope.params.kind != JsonKind::None;
+  return name == "jsonrpc" && envelope.has_version;
+}
+
 void read_field(Envelope& envelope, std::string_view name, const Raw& value) {
-  if (name == "id") {
+  if (is_there_already(envelope, name)) {
+    envelope.refuse(no_request, "id, method, params or jsonrpc is there twice");
+  } else if (name == "id") {
     if (value.kind == JsonKind::Number || value.kind == JsonKind::String) {
       envelope.id = value.text;
     } else {
@@ -54,6 +64,7 @@ void read_field(Envelope& envelope, std::string_view name, const Raw& value) {
   } else if (name == "params") {
     envelope.params = value;
   } else if (name == "jsonrpc") {
+    envelope.has_version = true;
     if (value.text != "\"2.0\"") envelope.refuse(no_request, "jsonrpc must be \"2.0\"");
   } else {
     envelope.refuse(no_request, "a request has id, method and params, and nothing else");
@@ -91,7 +102,8 @@ Envelope read_envelope(std::string_view text) {
   } else if (!reader.is_at_end()) {
     envelope.refuse(not_json, "something stands behind the request");
   } else if (envelope.error == 0 && envelope.method.kind != JsonKind::String) {
-    envelope.refuse(no_request, "method is missing");
+    const bool is_missing = envelope.method.kind == JsonKind::None;
+    envelope.refuse(no_request, is_missing ? "method is missing" : "method must be a string");
   }
   return envelope;
 }
@@ -167,10 +179,11 @@ void Rpc::run(std::string_view method, Asking& asking) {
     asking.common();
     return found(asking);
   }
+  if (asking.id().empty()) return;  // a notification
   const std::string_view near = nearest_method(method);
   std::string message = fmt::format("there is no method \"{}\"", method.substr(0, 64));
   if (!near.empty()) message += fmt::format("; did you mean \"{}\"?", near);
-  bad_line(no_method, "NO_METHOD", message, asking.id().empty() ? "null" : asking.id());
+  bad_line(no_method, "NO_METHOD", message, asking.id());
 }
 
 void Rpc::end_of_input(Stamp now) {
@@ -311,21 +324,25 @@ void Rpc::show(Call call, const State& state, Stamp now) {
 
 void Rpc::taken_over(Call call) {
   const Open open = close(call);
-  bad_line(refused_code,
-           code::cancelled,
-           "another connection asked the same with the same key and waits in this one's place",
-           open.is_quiet ? "null" : open.id);
+  if (!open.is_quiet) {
+    bad_line(refused_code,
+             code::cancelled,
+             "another connection asked the same with the same key and waits in this one's place",
+             open.id);
+  }
   maybe_over();
 }
 
 void Rpc::unavailable(Call call, const Error& error) {
   const Open open = close(call);
-  bad_line(refused_code,
-           code::unavailable,
-           fmt::format("the journal failed, so nobody knows whether this was kept ({}); repeat it "
-                       "with the same key",
-                       error.message),
-           open.is_quiet ? "null" : open.id);
+  if (!open.is_quiet) {
+    bad_line(refused_code,
+             code::unavailable,
+             fmt::format("the journal failed, so nobody knows whether this was kept ({}); repeat "
+                         "it with the same key",
+                         error.message),
+             open.id);
+  }
   maybe_over();
 }
 

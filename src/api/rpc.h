@@ -134,6 +134,7 @@ class Asking {
   Name need_name(std::string_view field = "name") {
     const std::string_view text = params.need_text(field);
     kept.name = text;
+    kept.field = field;
     return scoped<Name>(text);
   }
   template <class Name>
@@ -196,6 +197,8 @@ class Asking {
   std::function<void()> answer_later(ShowReply show);
   Rpc::Open opened(std::string_view kind, ShowReply show_reply, ShowState show_state);
   Request request(Command command);
+  // Where one is named that there is none of.
+  void no_item(std::string_view text, std::string_view field, std::string_view why);
 
   Rpc& rpc_;
   Stamp now_;
@@ -203,6 +206,7 @@ class Asking {
   ProjectNo project_;
   std::string_view key_;
   std::string_view unknown_project_;
+  std::optional<std::string_view> unknown_item_;
   bool may_wait_ = false;
   std::string nowhere_;
 };
@@ -210,6 +214,7 @@ class Asking {
 template <class Name>
 std::vector<Name> Asking::need_names(std::string_view field) {
   std::vector<Name> names;
+  kept.field = field;
   const bool there =
       params.each_text(field, reeve::limits::names_a_request, [&](std::string_view text) {
         names.push_back(scoped<Name>(text));

@@ -36,6 +36,27 @@ TEST_F(RpcTest, ANotificationIsCarriedOutAndNotAnswered) {
   EXPECT_EQ(counter.engine().state().queues.items.size(), 1U);
 }
 
+TEST_F(RpcTest, ANotificationOfNoMethodIsNotAnsweredEither) {
+  counter.send(ana, R"({"method":"nope"})");
+  counter.send(ana, R"({"method":"nope","params":{"x":1}})");
+  EXPECT_TRUE(counter.read(ana).empty());
+}
+
+TEST_F(RpcTest, WhatIsWrongWithAMessageIsSaid) {
+  const auto said = [&](std::string_view line) {
+    counter.send(ana, line);
+    return counter.read(ana).at(0);
+  };
+  EXPECT_TRUE(has(said(R"({"id":1,"method":5})"), {"method must be a string"}));
+  EXPECT_TRUE(has(said(R"({"id":1})"), {"method is missing"}));
+  for (const std::string_view line :
+       {R"({"id":1,"id":2,"method":"session.hello"})",
+        R"({"id":1,"method":"session.hello","method":"x"})",
+        R"({"id":1,"method":"session.hello","params":{},"params":{}})"}) {
+    EXPECT_TRUE(has(said(line), {"-32600", "is there twice"}));
+  }
+}
+
 TEST_F(RpcTest, BytesMayComeInAnyPieces) {
   const std::string text = R"({"id":7,"method":"session.hello"})"
                            "\n";

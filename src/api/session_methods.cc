@@ -59,6 +59,7 @@ void resume(Asking& ask) {
   if (error != std::errc{} || stopped != end) {
     ask.params.refuse("session", "must be what session.hello gave");
   }
+  ask.kept.name = text;
   ask.resume(session);
 }
 

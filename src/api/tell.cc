@@ -223,6 +223,18 @@ std::string bad_name(std::string_view kind, std::string_view name) {
   return fmt::format("{} cannot be a name: {}", quoted(name), rule);
 }
 
+// The core says which name it was, or which field: of those that are asked for by name it is known
+// where the name stood.
+std::string field_of_name(const Kept& kept, std::string_view kind, const std::string& subject) {
+  if (subject == "holder" || subject == "within") return subject;
+  if (kind == "event") return "name";
+  const bool is_named = kind == "lock" || kind == "semaphore" || kind == "queue";
+  if (!is_named || kept.field.empty()) return subject;
+  const bool is_other = kind == "queue" && kept.field == "queue" && kept.name != subject &&
+                        kept.name != "//" + subject;
+  return is_other ? "dead_letter" : std::string(kept.field);
+}
+
 std::string bad_value(const Tell& tell, std::string_view thing, std::string_view field) {
   if (field == "weight" && tell.has_state()) {
     const semaphore::Semaphore* found =
@@ -273,14 +285,15 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
       } else if (is_other) {
         tell.error(code::not_found, fmt::format("there is no such {}", subject))
             .field("kind", subject)
-            .field("name", subject);
+            .field("name", kind == subject ? tell.kept().name : subject);
       } else {
         tell_not_found(tell, is_item ? "item" : kind, subject);
       }
       return;
     }
     case Why::BadName:
-      tell.error(code::bad_name, bad_name(kind, subject)).field("field", subject);
+      tell.error(code::bad_name, bad_name(kind, subject))
+          .field("field", field_of_name(tell.kept(), kind, subject));
       return;
     case Why::BadValue:
       tell.error(code::bad_value, bad_value(tell, thing, subject)).field("field", subject);

@@ -18,8 +18,9 @@ namespace reeve::api {
 
 // What is remembered of a request until its answer is told.
 struct Kept {
-  std::string name;    // of the lock, the semaphore, the queue, as it was written
-  std::string second;  // the item, the holder, ...
+  std::string name;        // of the lock, the semaphore, the queue, as it was written
+  std::string_view field;  // where it was written; empty: nobody said
+  std::string second;      // the item, the holder, ...
   std::int64_t number = 0;
   bool flag = false;
 };

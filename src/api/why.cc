@@ -85,11 +85,6 @@ void show_line(Tell& tell,
   tell.json.end_array().field("waiting", line.size());
 }
 
-std::string holder_of(const State& state, WaiterId id) {
-  const grant::Waiter* waiter = state.grants.waiters.find(id);
-  return waiter ? waiter->request.holder.name : std::string();
-}
-
 // The line waits for its head for a while, if that lost its connection by a restart.
 std::optional<Next> next_of_absent(const State& state, WaiterId id) {
   const grant::Waiter* waiter = state.grants.waiters.find(id);
@@ -110,10 +105,7 @@ std::optional<Next> next_of_run(const State& state, const Holder& holder) {
               run->holding.until};
 }
 
-// Whether nothing but the end of its process ends it: a timeout that outlasts every process is what
-// the command line asks for, for one that sends no heartbeats (docs/decisions/0010).
-constexpr Duration longer_than_any_process = std::chrono::hours(24 * 365 * 10);
-
+// Whether nothing but the end of its process ends it.
 bool is_kept_by_process(const Lease& lease, const Boxed<HolderMeta>& meta) {
   return meta && meta->process && lease.timeout && *lease.timeout > longer_than_any_process;
 }
@@ -127,6 +119,23 @@ Next next_of_kept(const State& state,
   if (!lease.max_hold) return {fmt::format("when process {} ends {}", process, then), std::nullopt};
   return {fmt::format("if process {} still holds it, its time is over (max_hold)", process),
           over_at(lease, state.leases_from)};
+}
+
+// Who gets it, if it is free at that moment or, without one, at some time: the first whose own wait
+// is not over by then. Of one who may be gone the name is not said. Empty: nobody waits any more.
+std::string heir_of(const State& state,
+                    const std::vector<WaiterId>& line,
+                    std::optional<Time> then) {
+  const std::string whoever = "the first in line";
+  for (const WaiterId id : line) {
+    const grant::Waiter* waiter = state.grants.waiters.find(id);
+    if (!waiter) continue;
+    if (then && waiter->until && *waiter->until <= *then) continue;
+    const bool may_be_gone =
+        (waiter->until && !then) || !session::is_here(state, waiter->request.session);
+    return may_be_gone ? whoever : waiter->request.holder.name;
+  }
+  return {};
 }
 
 std::optional<Next> next_of_lock(const State& state,
@@ -143,44 +152,51 @@ std::optional<Next> next_of_lock(const State& state,
   if (is_over(tenure->lease, state.leases_from, now)) return std::nullopt;
   const std::optional<Time> limit = over_at(tenure->lease, state.leases_from);
   if (!limit) return next_of_run(state, tenure->holder);
-  const std::string& holder = tenure->holder.name;
+  const std::optional<Next> away = next_of_away(state, tenure->holder);
   if (is_kept_by_process(tenure->lease, tenure->meta)) {
-    return next_of_kept(state,
-                        tenure->lease,
-                        tenure->meta,
-                        line.empty()
-                            ? std::string("it is free")
-                            : fmt::format("it goes to {}", holder_of(state, line.front())));
+    const std::string heir = heir_of(state, line, std::nullopt);
+    const std::string then =
+        heir.empty() ? std::string("it is free") : fmt::format("it goes to {}", heir);
+    return sooner(away, next_of_kept(state, tenure->lease, tenure->meta, then));
   }
-  if (line.empty())
-    return Next{fmt::format("without a heartbeat of {} it is stale", holder), limit};
-  return Next{
-      fmt::format(
-          "without a heartbeat of {} it goes to {}", holder, holder_of(state, line.front())),
-      limit};
+  const std::string heir = heir_of(state, line, limit);
+  return sooner(away,
+                next_of_lease(fmt::format("without a heartbeat of {} it {}",
+                                          tenure->holder.name,
+                                          heir.empty() ? "is stale" : "goes to " + heir),
+                              *limit,
+                              now));
+}
+
+// The slot that is over first.
+std::optional<Next> next_of_slot(const State& state, const SemaphoreName& name, Time now) {
+  const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
+  if (due == state.semaphores.due.end() || due->name != name) return std::nullopt;
+  const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
+  if (slot && is_kept_by_process(slot->lease, slot->meta)) {
+    return next_of_kept(
+        state, slot->lease, slot->meta, fmt::format("what {} has is free", due->holder.name));
+  }
+  const std::optional<Time> limit = slot ? over_at(slot->lease, state.leases_from) : std::nullopt;
+  return next_of_lease(
+      fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
+      limit.value_or(due->due),
+      now);
 }
 
 std::optional<Next> next_of_semaphore(const State& state,
                                       const SemaphoreName& name,
-                                      const std::vector<WaiterId>& line) {
+                                      const std::vector<WaiterId>& line,
+                                      Time now) {
   if (!line.empty()) {
     if (auto next = next_of_absent(state, line.front())) return next;
   }
-  const auto due = state.semaphores.due.lower_bound({name, Time::min(), {}});
-  if (due != state.semaphores.due.end() && due->name == name) {
-    const semaphore::Slot* slot = state.semaphores.slots.find({name, due->holder});
-    if (slot && is_kept_by_process(slot->lease, slot->meta)) {
-      return next_of_kept(
-          state, slot->lease, slot->meta, fmt::format("what {} has is free", due->holder.name));
-    }
-    return Next{fmt::format("without a heartbeat of {} what it has is free", due->holder.name),
-                slot ? over_at(slot->lease, state.leases_from) : std::optional(due->due)};
-  }
-  std::optional<Next> first;
+  std::optional<Next> first = next_of_slot(state, name, now);
   const auto& slots = state.semaphores.slots;
   for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
-    const std::optional<Next> next = next_of_run(state, at->first.holder);
-    if (next && (!first || *next->at < *first->at)) first = next;
+    const Holder& holder = at->first.holder;
+    first = sooner(first, next_of_run(state, holder));
+    first = sooner(first, next_of_away(state, holder, "what it has"));
   }
   return first;
 }
@@ -246,7 +262,7 @@ void why_waits(Tell& tell, const State& state, const pipeline::Pipeline& pipelin
   if (wanted.slot) show_want(tell, state, *wanted.slot, line, place);
   tell_next(tell,
             wanted.lock ? next_of_lock(state, *wanted.lock, line, tell.now().now)
-                        : next_of_semaphore(state, *wanted.slot, line));
+                        : next_of_semaphore(state, *wanted.slot, line, tell.now().now));
 }
 
 void why_lock(Tell& tell, const State& state, const LockName& name) {
@@ -272,7 +288,7 @@ void why_semaphore(Tell& tell, const State& state, const SemaphoreName& name) {
     tell.json.field("free", semaphore::available(*found));
     tell.json.field("capacity", found->config.capacity);
   }
-  tell_next(tell, next_of_semaphore(state, name, line));
+  tell_next(tell, next_of_semaphore(state, name, line, tell.now().now));
 }
 
 std::vector<std::string_view> kinds_of(const State& state,

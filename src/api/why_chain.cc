@@ -5,6 +5,7 @@
 #include "core/grant.h"
 #include "core/lease.h"
 #include "core/limits.h"
+#include "core/session.h"
 
 #include <fmt/format.h>
 
@@ -184,6 +185,24 @@ void tell_next(Tell& tell, const std::optional<Next>& next) {
   tell.json.key("next").begin_object().field("what", next->what);
   tell.moment("at", next->at);
   tell.json.end_object();
+}
+
+std::optional<Next> next_of_away(const State& state, const Holder& holder, std::string_view what) {
+  const session::Session* away = state.sessions.sessions.find(holder.session);
+  if (!away || !away->awaited_until) return std::nullopt;
+  return Next{fmt::format("{} is away and loses {} unless it comes back", holder.name, what),
+              away->awaited_until};
+}
+
+std::optional<Next> next_of_lease(std::string what, Time at, Time now) {
+  if (at - now > longer_than_any_process) return std::nullopt;
+  return Next{std::move(what), at};
+}
+
+std::optional<Next> sooner(std::optional<Next> one, std::optional<Next> other) {
+  if (!one || !other) return one ? one : other;
+  if (!one->at || !other->at) return one->at ? one : other;
+  return *other->at < *one->at ? other : one;
 }
 
 std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta) {

@@ -7,6 +7,7 @@
 #include "core/state.h"
 #include "core/worker.h"
 
+#include <chrono>
 #include <cstddef>
 #include <optional>
 #include <set>
@@ -70,6 +71,10 @@ class Chain {
   std::set<std::tuple<std::string, ProjectNo, std::string>> seen_;
 };
 
+// A timeout that outlasts every process is what the command line asks for, for one that sends no
+// heartbeats (docs/decisions/0010); nobody waits for its end.
+inline constexpr Duration longer_than_any_process = std::chrono::hours(24 * 365 * 10);
+
 // What will happen, and when.
 struct Next {
   std::string what;
@@ -87,6 +92,18 @@ void tell_failing_source(Tell& tell,
                          Chain& chain,
                          const WorkerName& name,
                          const worker::Worker& worker);
+
+// Of a holder that lost its connection by a restart: it has a while to come back. `what` is what it
+// has.
+std::optional<Next> next_of_away(const State& state,
+                                 const Holder& holder,
+                                 std::string_view what = "it");
+
+// What happens at the end of a lease, unless that is so far away that nobody waits for it.
+std::optional<Next> next_of_lease(std::string what, Time at, Time now);
+
+// Whichever is first; what has no time of its own comes last.
+std::optional<Next> sooner(std::optional<Next> one, std::optional<Next> other);
 
 // Of a process that is being ended.
 std::optional<Next> next_of_process(const State& state, const Boxed<HolderMeta>& meta);

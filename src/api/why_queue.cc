@@ -4,6 +4,7 @@
 #include "api/why.h"
 #include "api/why_chain.h"
 #include "codec/shell_word.h"
+#include "core/lease.h"
 #include "core/session.h"
 
 #include <fmt/format.h>
@@ -27,23 +28,42 @@ std::optional<queue::DueKey> first_due(const State& state, queue::QueueNo no, qu
   return *at;
 }
 
+std::optional<Next> next_of_claim(const State& state,
+                                  const queue::Claim& claim,
+                                  std::string_view item,
+                                  Time now) {
+  const std::optional<Time> limit = over_at(queue::lease_of(claim), state.leases_from);
+  if (!limit) return std::nullopt;
+  return next_of_lease(
+      fmt::format(
+          "{} is taken back from {} unless that extends its claim", item, claim.holder.name),
+      *limit,
+      now);
+}
+
 std::optional<Next> next_of_queue(const State& state,
                                   queue::QueueNo no,
-                                  const queue::Queue& queue) {
+                                  const queue::Queue& queue,
+                                  Time now) {
   std::optional<Next> next;
-  const auto consider = [&](std::string what, std::optional<Time> at) {
-    if (at && (!next || *at < *next->at)) next = Next{std::move(what), at};
-  };
-  consider("the queue goes on", queue.paused_until);
+  if (queue.paused_until) next = Next{"the queue goes on", queue.paused_until};
   if (const auto delay = first_due(state, no, queue::Wait::Delay)) {
-    consider(fmt::format("{} is ready", to_text(delay->item)), delay->due);
+    next = sooner(next, Next{fmt::format("{} is ready", to_text(delay->item)), delay->due});
   }
   if (const auto claim = first_due(state, no, queue::Wait::Claim)) {
     const queue::Item& item = *state.queues.items.find(claim->item);
-    consider(fmt::format("{} is taken back from {} unless that extends its claim",
-                         to_text(claim->item),
-                         item.rest->claim->holder.name),
-             claim->due);
+    next = sooner(next, next_of_claim(state, *item.rest->claim, to_text(claim->item), now));
+  }
+  // Whoever is away is one of many, and all of them are for the same time.
+  std::size_t searched = 0;
+  for (auto at = state.queues.due.lower_bound({no, queue::Wait::Claim, Time::min(), {}});
+       at != state.queues.due.end() && at->queue == no && at->wait == queue::Wait::Claim &&
+       ++searched <= limits::list_entries;
+       ++at) {
+    const Holder& holder = state.queues.items.find(at->item)->rest->claim->holder;
+    if (auto away = next_of_away(state, holder, to_text(at->item))) {
+      return sooner(next, std::move(away));
+    }
   }
   return next;
 }
@@ -102,8 +122,7 @@ std::optional<Time> waits_since(const State& state, queue::QueueNo no) {
 // A pending item: what must happen before it can be taken.
 std::optional<Next> next_of_ready(const State& state, const queue::Item& item) {
   const queue::Queue& queue = *state.queues.queues.find(item.queue);
-  if (!queue.paused) return next_of_queue(state, item.queue, queue);
-  if (!queue.paused_until) return std::nullopt;
+  if (!queue.paused || !queue.paused_until) return std::nullopt;  // until somebody takes it
   return Next{"the queue goes on", queue.paused_until};
 }
 
@@ -151,7 +170,7 @@ void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   }
   chain.end();
   show_takers(tell, state, no);
-  tell_next(tell, next_of_queue(state, no, queue));
+  tell_next(tell, next_of_queue(state, no, queue, now));
 }
 
 void why_item(Tell& tell, const State& state, ItemId id) {
@@ -201,10 +220,8 @@ void why_item(Tell& tell, const State& state, ItemId id) {
       chain.claim(id, item);
       const queue::Claim& held = *item.rest->claim;
       next = next_of_process(state, held.meta);
-      if (!next && held.visibility) {
-        next = Next{
-            fmt::format("it is taken back from {} unless that extends its claim", held.holder.name),
-            saturating_add(std::max(held.last_sign, state.leases_from), *held.visibility)};
+      if (!next) {
+        next = sooner(next_of_away(state, held.holder), next_of_claim(state, held, "it", now));
       }
       break;
     }

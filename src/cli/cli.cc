@@ -37,6 +37,10 @@ std::string no_such_command(const Found& found, std::span<const std::string_view
     }
   }
   const std::string before = found.group == nullptr ? "" : fmt::format("{} ", found.group->word);
+  // There is one: it was not looked for behind `--`.
+  if (std::ranges::find(candidates, typed) != candidates.end()) {
+    return fmt::format("write -- behind the command: `reeve {}{} … -- …`", before, typed);
+  }
   const std::string_view meant = nearest(typed, candidates);
   return meant.empty()
              ? fmt::format(

@@ -1,6 +1,7 @@
 #include "cli/client.h"
 
 #include "cli/start.h"
+#include "cli/text.h"
 #include "codec/shell_word.h"
 
 #include <fmt/format.h>
@@ -286,9 +287,26 @@ void Client::pump(std::int64_t milliseconds, std::span<pollfd> others) {
 
 void Client::read_lines() {
   while (const auto line = link_.next_line()) {
-    if (const auto message = parse_json(*line)) heard(*message);
+    if (const auto message = parse_json(*line, answer_depth)) {
+      heard(*message);
+    } else {
+      heard_nothing(*line);
+    }
     if (!link_.is_open()) return;
   }
+}
+
+// Whose answer it was cannot be known, and nobody shall wait for one that has come.
+void Client::heard_nothing(std::string_view line) {
+  constexpr std::size_t shown = 60;
+  const Failure failure{
+      "FAILED",
+      fmt::format("what the daemon answered cannot be read: {}{}; `reeve daemon restart` helps if "
+                  "it is of another version",
+                  printable(line.substr(0, shown)),
+                  line.size() > shown ? "…" : "")};
+  if (!greeting_) refused_ = failure;
+  fail_all(failure);
 }
 
 // What is too long has no id, for nobody read it to its end: it is the longest that is open. To

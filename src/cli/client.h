@@ -98,6 +98,7 @@ class Client {
   void heard(const Json& message);
   void heard_event(const Json& message);
   bool heard_gone(Ticket ticket, Request& follow, const Answer& answer);
+  void heard_nothing(std::string_view line);
   bool heard_too_long(const Json& message);
   // After a send that failed.
   void hang_up();

@@ -8,8 +8,6 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::size_t max_depth = 64;
-
 template <class T>
 T number_of(std::string_view text) {
   T value = 0;
@@ -221,10 +219,10 @@ class JsonParser {
   codec::JsonCursor cursor_;
 };
 
-std::optional<Json> parse_json(std::string_view text) {
+std::optional<Json> parse_json(std::string_view text, std::size_t depth) {
   JsonParser parser(text);
   Json json;
-  if (!parser.read(json, max_depth) || !parser.is_at_end()) return std::nullopt;
+  if (!parser.read(json, depth) || !parser.is_at_end()) return std::nullopt;
   return json;
 }
 

@@ -79,8 +79,13 @@ class Json {
   friend class JsonParser;
 };
 
-// The one value that the text is, nested 64 deep at most.
-std::optional<Json> parse_json(std::string_view text);
+// What somebody writes is nested so deep at most; what the daemon answers has that inside of it,
+// and levels of its own around it.
+inline constexpr std::size_t json_depth = 64;
+inline constexpr std::size_t answer_depth = 2 * json_depth;
+
+// The one value that the text is.
+std::optional<Json> parse_json(std::string_view text, std::size_t depth = json_depth);
 
 // An object of these members, leaving out those that are null.
 Json json_of(std::initializer_list<std::pair<std::string_view, Json>> members);

@@ -27,8 +27,16 @@ TEST(CliJson, WhatIsNotJsonIsRefused) {
   for (const std::string_view text : {"", "{", "[1,]", "{\"a\"}", "nul", "1 2", "\"\xff\"", "01"}) {
     EXPECT_FALSE(parse_json(text)) << text;
   }
-  EXPECT_FALSE(parse_json(std::string(65, '[') + std::string(65, ']')));
-  EXPECT_TRUE(parse_json(std::string(60, '[') + std::string(60, ']')));
+}
+
+TEST(CliJson, AnAnswerIsReadDeeperThanWhatMayBeWrittenIntoIt) {
+  const auto nested = [](std::size_t depth) {
+    return std::string(depth, '[') + std::string(depth, ']');
+  };
+  EXPECT_TRUE(parse_json(nested(json_depth - 1)));
+  EXPECT_FALSE(parse_json(nested(json_depth + 1)));
+  EXPECT_TRUE(parse_json(nested(json_depth + 8), answer_depth));
+  EXPECT_FALSE(parse_json(nested(answer_depth + 1), answer_depth));
 }
 
 TEST(CliJson, AMemberIsReplacedWhereItStands) {

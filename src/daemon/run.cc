@@ -220,7 +220,6 @@ struct Opened {
   std::unique_ptr<journal::RealFiles> files;
   std::unique_ptr<journal::Recovery> recovery;
   engine::Remembered remembered;
-  std::unique_ptr<journal::Journal> journal;
 };
 
 Error with_advice(Error error) {
@@ -232,8 +231,8 @@ Error with_advice(Error error) {
   return error;
 }
 
-// History gets what it may have missed: recovery begins from where it is, if the journal reaches so
-// far back.
+// Nothing is changed yet: a start that fails leaves the mark of a clean stop. History gets what it
+// may have missed: recovery begins from where it is, if the journal reaches so far back.
 Result<Opened> open_journal(const std::string& home,
                             const Settings& settings,
                             history::History& history,
@@ -271,10 +270,7 @@ Result<Opened> open_journal(const std::string& home,
             findings.torn_tail->why);
   }
   if (!findings.fresh && !findings.clean_stop) log.say("the last stop was not a clean one");
-  auto journal = (*recovery)->begin();
-  if (!journal) return fail(journal.error());
-  return Opened{
-      *std::move(files), *std::move(recovery), *std::move(remembered), *std::move(journal)};
+  return Opened{*std::move(files), *std::move(recovery), *std::move(remembered)};
 }
 
 Result<void> serve(const Words& words, std::string_view version, Log& log, int& ready_fd) {
@@ -309,14 +305,6 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
   Result<BeanstalkDoor> beanstalk =
       BeanstalkDoor::open(words.beanstalk, opened->remembered.state, about);
   if (!beanstalk) return fail(beanstalk.error());
-  Loop loop(about,
-            log,
-            std::move(opened->journal),
-            std::move(opened->remembered),
-            history,
-            for_runs,
-            *settings);
-  loop.on_reload(read_user_settings);
   const Listen main{UnixAddress{about.socket},
                     [](SessionId session, api::Desk& desk) -> std::unique_ptr<api::Connection> {
                       return std::make_unique<api::Rpc>(session, desk);
@@ -324,11 +312,22 @@ Result<void> serve(const Words& words, std::string_view version, Log& log, int& 
                     std::string(no_room)};
   Result<Descriptor> listener = open_listener(main.address, "$REEVE_SOCKET");
   if (!listener) return fail(listener.error());
-  loop.listen(*std::move(listener), main);
+  std::vector<Descriptor> doors;
   for (const Address& address : words.beanstalk.addresses) {
     Result<Descriptor> door = open_listener(address, "--beanstalk unix:PATH");
     if (!door) return fail(door.error());
-    loop.listen(*std::move(door), beanstalk->listen(address));
+    doors.push_back(*std::move(door));
+  }
+  // From here on the journal is in use.
+  Result<std::unique_ptr<journal::Journal>> journal = opened->recovery->begin();
+  if (!journal) return fail(journal.error());
+  Loop loop(
+      about, log, *std::move(journal), std::move(opened->remembered), history, for_runs, *settings);
+  loop.on_reload(read_user_settings);
+  loop.listen(*std::move(listener), main);
+  for (std::size_t i = 0; i < doors.size(); ++i) {
+    const Address& address = words.beanstalk.addresses[i];
+    loop.listen(std::move(doors[i]), beanstalk->listen(address));
     log.say("beanstalkd's clients are served on {}, with the queues of {}",
             to_text(address),
             words.beanstalk.project.value_or("default"));

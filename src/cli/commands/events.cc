@@ -4,6 +4,7 @@
 #include "cli/events_past.h"
 #include "cli/signals.h"
 #include "cli/text.h"
+#include "core/event_name.h"
 
 #include <fmt/format.h>
 
@@ -17,6 +18,15 @@ namespace reeve::cli {
 namespace {
 
 constexpr std::int64_t page = 1000;
+
+// Of Reeve's own events the data says what they are about; of others only their name does.
+std::string full_name(const Json& event) {
+  const std::string& name = event["name"].text();
+  const std::string& subject = event["subject"].text();
+  const std::size_t colon = name.find(':');
+  if (subject.empty() || colon == std::string::npos || !is_custom_name(name)) return name;
+  return fmt::format("{}:{}{}", name.substr(0, colon), subject, name.substr(colon));
+}
 
 void tell_event(Context& context, const Json& event) {
   Output& output = context.output;
@@ -38,8 +48,9 @@ void tell_event(Context& context, const Json& event) {
   const std::string time = output.iso() || !moment ? at : relative(*moment, wall_now());
   // On a terminal an event is a line; what does not fit is cut.
   const std::string stamp = fmt::format("{:>10}", time);
-  std::string words =
-      fmt::format("{:<28} {}", printable(event["name"].text()), data_line(event["data"]));
+  const std::string data = data_line(event["data"]);
+  std::string words = printable(full_name(event));
+  if (!data.empty()) words = fmt::format("{:<28} {}", words, data);
   const std::size_t width = Output::out_width();
   if (width > stamp.size() + 1) words = fitted(words, width - stamp.size() - 1);
   output.line(fmt::format("{} {}", output.styled(Style::Dim, stamp), words));
@@ -185,7 +196,9 @@ int emit_command(Context& context, const Parsed& parsed) {
     if (equals == std::string::npos || equals == 0) {
       return context.misuse(fmt::format("emit wants key=value, not \"{}\"", word));
     }
-    data.set(word.substr(0, equals), word.substr(equals + 1));
+    const std::string key = word.substr(0, equals);
+    if (data.has(key)) return context.misuse(fmt::format("emit has {} twice", printable(key)));
+    data.set(key, word.substr(equals + 1));
   }
   Json params = json_of({{"name", parsed.words[0]}});
   if (!data.members().empty()) params.set("data", data);

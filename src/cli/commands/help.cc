@@ -232,6 +232,8 @@ int man_command(Context& context, const Parsed&) {
         safe += "\\e";
       } else if (letter == '-') {
         safe += "\\-";
+      } else if (letter == '"') {
+        safe += "\\(dq";  // of a request it would group words, and not be seen
       } else if (letter == '\'' && safe.empty()) {
         safe += "\\(aq";
       } else if (letter == '.' && safe.empty()) {

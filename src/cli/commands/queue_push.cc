@@ -17,7 +17,6 @@ namespace {
 constexpr std::size_t batch_items = 1000;
 constexpr std::size_t batch_bytes = std::size_t{2} << 20U;
 constexpr std::size_t batches_under_way = 4;
-constexpr std::size_t json_depth = 64;
 
 // Some more of stdin; false at its end.
 bool read_some(std::string& text) {

@@ -64,12 +64,13 @@ void tell_in_line(Output& output, const Json& why) {
     if (place > told + 1) output.line("    …");
     told = place;
     output.sentence(
-        fmt::format("  {:>3}. {}{}  {}{}",
+        fmt::format("  {:>3}. {}{}  {}{}{}",
                     place,
                     board::runner_in_words(each, "holder"),
                     each.has("label") ? fmt::format(" ({})", printable(each["label"].text())) : "",
                     each.has("weight") ? fmt::format("wants {}, ", each["weight"].text()) : "",
-                    since(output, each["since"])),
+                    since(output, each["since"]),
+                    each["away"].truth() ? ", away" : ""),
         7);
   }
   if (all > told) output.line("    …");
