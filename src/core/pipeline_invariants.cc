@@ -29,6 +29,21 @@ struct Judge {
     const Address* to = started ? std::get_if<Address>(&started->effect.to) : nullptr;
     return to && *to == Address{pipeline.id, pipeline.entry, false};
   }
+  bool at_work(WorkId work) const {
+    const task::Task* task = state.tasks.tasks.find(work);
+    return task && !task->over_at;
+  }
+  bool in_line() const {
+    const Holder holder = holder_of(pipeline);
+    const auto& waits = state.grants.waits;
+    for (auto at = waits.lower_bound({holder, {}}); at != waits.end(); ++at) {
+      if ((*at).holder != holder) break;
+      const grant::Waiter* waiter = state.grants.waiters.find((*at).waiter);
+      if (waiter && waiter->request.origin == grant::Origin{to_phase()}) return true;
+    }
+    return false;
+  }
+  grant::ToPhase to_phase() const { return {pipeline.id, pipeline.entry}; }
 };
 
 void check_ended(Judge& j) {
@@ -89,6 +104,7 @@ void check_questions(Judge& j) {
 
 void check_running(Judge& j) {
   const char* lost = "waits for an effect that is not in the outbox";
+  const char* gone = "waits for an agent that is not at work";
   match(
       j.pipeline.course,
       [](const Idle&) {},
@@ -104,19 +120,29 @@ void check_running(Judge& j) {
         const bool passed = std::holds_alternative<guard::Passed>(guard.state);
         j.must(at.check ? checking || passed : !checking, "a guard and its check disagree");
       },
-      [](const Acquiring&) {},
+      [&](const Acquiring&) {
+        // What had no room in a step stands in a chore.
+        j.must(j.in_line() || !j.state.chores.waiting.empty(), "waits for locks in no line");
+      },
       [&](const Acting& at) {
+        if (const AgentRun* run = std::get_if<AgentRun>(&at.what)) {
+          j.must(j.at_work(run->work), gone);
+        }
         if (const ShellRun* run = std::get_if<ShellRun>(&at.what)) {
           j.must(j.in_outbox(run->effect), lost);
         }
         if (const StrategyRun* run = std::get_if<StrategyRun>(&at.what)) {
           const EffectId* effect = std::get_if<EffectId>(&run->running);
           j.must(!effect || j.in_outbox(*effect), lost);
+          const WorkId* work = std::get_if<WorkId>(&run->running);
+          j.must(!work || j.at_work(*work), gone);
         }
       },
       [&](const Leaving& at) {
         const EffectId* effect = std::get_if<EffectId>(&at.still);
         j.must(!effect || j.in_outbox(*effect), lost);
+        const WorkId* work = std::get_if<WorkId>(&at.still);
+        j.must(!work || j.at_work(*work), gone);
       },
       [&](const Clearing& at) { j.must(j.in_outbox(at.effect), lost); });
 }
@@ -247,6 +273,14 @@ void check_indexes(const State& state, Violations& violations) {
   for (const auto& [subject, key] : state.timers.armed) {
     const Due* due = std::get_if<Due>(&subject);
     must(!due || table.pipelines.contains(due->pipeline), "a timer of nobody");
+  }
+  for (const auto& [number, waiter] : state.grants.waiters) {
+    const auto* phase = std::get_if<grant::ToPhase>(&waiter.request.origin);
+    const Pipeline* pipeline = phase ? table.pipelines.find(phase->pipeline) : nullptr;
+    must(!pipeline || !state.chores.waiting.empty() ||
+             (pipeline->entry == phase->entry &&
+              std::holds_alternative<Acquiring>(pipeline->course)),
+         "one waits for locks that it does not want");
   }
   for (const event_bus::Subscription& each : state.subscriptions.by_subscriber) {
     const event_bus::Guard* guard = std::get_if<event_bus::Guard>(&each.who);
