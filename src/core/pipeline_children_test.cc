@@ -294,5 +294,15 @@ TEST(PipelineChildren, ThoseThatAreRefusedTakeRoomInAStepToo) {
   EXPECT_EQ(play.state.decisions.open_of.size(), 1u) << "all of them have failed";
 }
 
+TEST(PipelineChildren, WhoIsSentToAPhaseInsteadOfWaitingHasStarted) {
+  Play play = after_each_other();
+  const PipelineId first = play.start();
+  const PipelineId second = play.start("fix", {{"after", to_text(first)}});
+  play.forget();
+  EXPECT_TRUE(is<Ok>(play.ask(Transition{second, phase_of(play.of(second))})));
+  EXPECT_EQ(play.names(),
+            (std::vector<std::string>{"pipeline:unblocked", "pipeline:started", "pipeline:phase"}));
+}
+
 }  // namespace
 }  // namespace reeve::pipeline
