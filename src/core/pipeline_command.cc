@@ -57,9 +57,9 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
     if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
     if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
   } else {
-    const bool waits =
-        std::holds_alternative<Idle>(pipeline->course) &&
-        (is_blocked_by(*pipeline, Reason::Decision) || is_blocked_by(*pipeline, Reason::Backoff));
+    // With a failure it has left its phase, but for the question about a guard.
+    const bool waits = pipeline->failure && (is_blocked_by(*pipeline, Reason::Decision) ||
+                                             is_blocked_by(*pipeline, Reason::Backoff));
     if (!waits) return refused(Why::NotAllowed, to_text(id) + " has not failed");
     retire_question(turn, id);
     turn.arm(Due{id, Timer::Backoff}, std::nullopt);
