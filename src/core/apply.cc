@@ -269,11 +269,22 @@ void Root::carry_out(const Inner& inner) {
       [&](const CancelTimer& timer) { turn_.arm(timer.subject, std::nullopt); });
 }
 
+namespace {
+
+bool was_left(const State& state, const grant::ToPhase& phase) {
+  const pipeline::Pipeline* pipeline = state.pipelines.pipelines.find(phase.pipeline);
+  return pipeline && (pipeline->entry != phase.entry ||
+                      !std::holds_alternative<pipeline::Acquiring>(pipeline->course));
+}
+
+}  // namespace
+
 // A phase that asked for locks is told at once whether it got them, cannot, or waits; then it is
-// told again when its turn comes (core/grant).
+// told again when its turn comes (core/grant). One that was left while its word had to wait for a
+// tick has stopped waiting already: nobody would, if it began now.
 void Root::ask_for_phase(const grant::Request& request) {
   const grant::ToPhase* phase = std::get_if<grant::ToPhase>(&request.origin);
-  if (!phase) return;
+  if (!phase || was_left(turn_.state(), *phase)) return;
   const Reply reply = grant::ask(turn_, request);
   pipeline::asked(turn_, phase->pipeline, phase->entry, reply);
 }

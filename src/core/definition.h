@@ -202,7 +202,7 @@ struct RunParallel {
 };
 
 // Fans out over the values of a JSON array, at most `max` at a time. The loader cannot know the
-// values, and the core reads no JSON: the engine hands them over split (pipeline::FanOut).
+// values: the array is read when the phase begins (core/pipeline_children).
 struct RunForEach {
   std::string values;
   std::string pipeline;

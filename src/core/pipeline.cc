@@ -76,7 +76,8 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
       },
       [&](const Leaving& at) {
         if (at.still != decltype(at.still){effect}) return;
-        keep_workspace(turn, id, outcome);
+        const bool was_check = at.guards.has_value();
+        if (!was_check) keep_workspace(turn, id, outcome);
         take_exit(turn, id, outcome);
       },
       [&](const Clearing& at) {

@@ -133,8 +133,8 @@ struct Cancel {
   bool operator==(const Cancel&) const = default;
 };
 
-// A failed one goes back to the phase it failed in; one that waits for an answer or a backoff
-// does not wait any longer.
+// A failed one goes back to the phase it failed in; one whose phase failed, and that waits for an
+// answer about that or for a backoff, does not wait any longer.
 struct Retry {
   PipelineId pipeline;
   bool force = false;

@@ -246,9 +246,9 @@ void strategy_ended(Turn& turn, PipelineId id, const Outcome& ended) {
   const definition::Strategy* definition = plan.set ? plan.set->strategies.find(run.name) : nullptr;
   if (!definition) return fail_phase(turn, id, {"there is no strategy " + run.name});
   const Outcome outcome = by_its_word(ended, run.word);
-  if (const auto bad = publish(turn, id, phase_of(pipeline), outcome.values)) {
-    return fail_phase(turn, id, *bad);
-  }
+  // What has failed has failed by itself, and what comes of that is the strategy's to say.
+  const std::optional<Failure> bad = publish(turn, id, phase_of(pipeline), outcome.values);
+  if (bad && strategy::has_succeeded(outcome)) return fail_phase(turn, id, *bad);
   go_on(turn, id, run.name, strategy::finished(run.machine, *definition, outcome), outcome.output);
 }
 

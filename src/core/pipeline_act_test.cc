@@ -152,6 +152,52 @@ TEST(PipelineAct, AFailedRollbackIsFatal) {
   EXPECT_TRUE(is<Ok>(play.ask(Retry{id, true})));
 }
 
+// One output more than a value may be: nothing of it is kept.
+Outcome with_a_bad_output(Outcome outcome) {
+  outcome.values = {{"log", std::string(limits::value_bytes + 1, 'x')}};
+  return outcome;
+}
+
+TEST(PipelineAct, AFailedRollbackIsFatalWhateverItPublished) {
+  Play play = by_strategy();
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails();
+  play.ends(with_a_bad_output(exit_code(1, "locked")));
+  const Failed failed = std::get<Failed>(play.state_of(id));
+  EXPECT_FALSE(failed.recoverable);
+  EXPECT_NE(failed.error.find("the rollback of ff failed"), std::string::npos) << failed.error;
+}
+
+TEST(PipelineAct, AFailureThatWasExpectedFallsBackWhateverItPublished) {
+  Play play = by_strategy();
+  play.start();
+  play.succeeds();
+  play.ends(with_a_bad_output(exit_code(1, "diverged")));
+  EXPECT_EQ(play.step_shell().text, "reset");
+}
+
+TEST(PipelineAct, AnAttemptThatNobodyKnowsTheEndOfIsUnknownWhateverItPublished) {
+  Play play = by_strategy();
+  play.start();
+  play.succeeds();
+  play.ends(with_a_bad_output(unknown()));
+  const std::string asked = play.state.decisions.decisions.find(play.question())->question;
+  EXPECT_NE(asked.find("nobody knows how ff ended"), std::string::npos) << asked;
+}
+
+TEST(PipelineAct, WhatSucceedsAndPublishesABadOutputHasFailed) {
+  for (const int before : {0, 1}) {  // the checkpoint, an approach
+    Play play = by_strategy();
+    play.set.pipelines.edit("fix")->on_fail = definition::Fail{};
+    const PipelineId id = play.start();
+    for (int i = 0; i < before; ++i) play.succeeds();
+    play.ends(with_a_bad_output(exit_code(0)));
+    EXPECT_TRUE(std::get<Failed>(play.state_of(id)).recoverable);
+    EXPECT_TRUE(play.under_way().empty());
+  }
+}
+
 TEST(PipelineAct, AnAttemptThatNobodyKnowsTheEndOfAsks) {
   Play play = by_strategy();
   const PipelineId id = play.start();

@@ -54,7 +54,7 @@ std::variant<std::vector<PipelineId>, Refused> unmet(const Turn& turn,
     if (fill.unknown()) return Refused{Why::BadValue, *fill.unknown()};
     if (name.empty()) continue;
     const std::optional<PipelineId> id = parse_id<PipelineId>(name);
-    const Pipeline* dependency = id ? find(turn, *id) : nullptr;
+    const Pipeline* dependency = id ? known(turn, *id) : nullptr;
     if (!dependency) return Refused{Why::NotFound, name};
     const bool known = std::ranges::find(result, *id) != result.end();
     if (!known && !std::holds_alternative<Done>(dependency->state)) result.push_back(*id);
@@ -96,7 +96,10 @@ std::variant<PipelineId, Refused> begin(Turn& turn, const Begin& begin) {
   pipeline.created_at = turn.now();
   const bool waits = !pipeline.after.empty();
   Table& table = turn.change().pipelines;
-  for (const PipelineId dependency : pipeline.after) table.awaited.insert({dependency, id});
+  for (const PipelineId dependency : pipeline.after) {
+    table.awaited.insert({dependency, id});
+    mind_place(turn, dependency);
+  }
   table.pipelines.set(id, std::move(pipeline));
   ++table.open;
   definition::pin(turn, begin.set);
@@ -113,7 +116,7 @@ void stop_waiting(Turn& turn, PipelineId id) {
   Table& table = turn.change().pipelines;
   for (const PipelineId dependency : after) table.awaited.erase({dependency, id});
   edit(turn, id).after.clear();
-  for (const PipelineId dependency : after) forget_oldest(turn, find(turn, dependency)->project);
+  for (const PipelineId dependency : after) mind_place(turn, dependency);
 }
 
 }  // namespace reeve::pipeline

@@ -115,8 +115,10 @@ void start_next(Turn& turn, PipelineId id) {
   const auto started = begin(turn, child_of(turn, *find(turn, id), children));
   // The child may have ended already: then it has been counted, and is not among the open.
   Children& now = *edit_children(turn, id);
+  const PipelineId* child = std::get_if<PipelineId>(&started);
+  // One that entered its phase was touched there.
+  if (!child || is_blocked_by(*find(turn, *child), Reason::Dependency)) turn.touch();
   if (const Refused* refused = std::get_if<Refused>(&started)) {
-    turn.touch();  // one that has begun was touched when it entered its phase
     note_failed(now, "could not be started: " + refused->subject);
   }
   ++now.next;

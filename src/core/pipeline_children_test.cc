@@ -294,5 +294,35 @@ TEST(PipelineChildren, ThoseThatAreRefusedTakeRoomInAStepToo) {
   EXPECT_EQ(play.state.decisions.open_of.size(), 1u) << "all of them have failed";
 }
 
+TEST(PipelineChildren, ManyThatHaveToWaitAreBegunAPartATick) {
+  Play play = after_each_other();
+  const PipelineId first = play.start();
+  std::string values = "[1";
+  for (std::size_t i = 0; i < 3 * limits::touched_a_step; ++i) values += ",1";
+  definition::Pipeline fan = in_phases(
+      {phase("fan", definition::RunForEach{values + "]", "each", 10'000, definition::Join::All})});
+  fan.inputs = {"after"};
+  play.set.pipelines.set("fan", fan);
+  definition::Pipeline each = in_phases({shell("step")});
+  each.inputs = {"value", "after"};
+  each.after = {"{after}"};
+  play.set.pipelines.set("each", each);
+  play.load();
+  play.start("fan", {{"after", to_text(first)}});
+  EXPECT_LE(play.state.pipelines.open, 2 + limits::touched_a_step);
+  play.pass(0s);
+  EXPECT_EQ(play.state.pipelines.open, 3 + 3 * limits::touched_a_step);
+}
+
+TEST(PipelineChildren, WhoIsSentToAPhaseInsteadOfWaitingHasStarted) {
+  Play play = after_each_other();
+  const PipelineId first = play.start();
+  const PipelineId second = play.start("fix", {{"after", to_text(first)}});
+  play.forget();
+  EXPECT_TRUE(is<Ok>(play.ask(Transition{second, phase_of(play.of(second))})));
+  EXPECT_EQ(play.names(),
+            (std::vector<std::string>{"pipeline:unblocked", "pipeline:started", "pipeline:phase"}));
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

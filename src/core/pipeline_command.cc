@@ -51,15 +51,15 @@ std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bo
 
 reeve::Reply retry(Turn& turn, const Retry& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   if (is_over(*pipeline)) {
     if (const auto why = in_the_way(turn, *pipeline, command.force)) return {*why};
     if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
   } else {
-    const bool waits =
-        std::holds_alternative<Idle>(pipeline->course) &&
-        (is_blocked_by(*pipeline, Reason::Decision) || is_blocked_by(*pipeline, Reason::Backoff));
+    // With a failure it has left its phase, but for the question about a guard.
+    const bool waits = pipeline->failure && (is_blocked_by(*pipeline, Reason::Decision) ||
+                                             is_blocked_by(*pipeline, Reason::Backoff));
     if (!waits) return refused(Why::NotAllowed, to_text(id) + " has not failed");
     retire_question(turn, id);
     turn.arm(Due{id, Timer::Backoff}, std::nullopt);
@@ -71,7 +71,7 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
 
 reeve::Reply transition_to(Turn& turn, const Transition& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
   const Plan plan = plan_of(turn, *pipeline);
@@ -104,7 +104,7 @@ reeve::Reply go_on_from(Turn& turn, PipelineId id, const std::string& phase) {
 
 reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   const Plan plan = plan_of(turn, *pipeline);
   if (!plan.pipeline || !phase_named(*plan.pipeline, command.phase)) {
@@ -121,7 +121,7 @@ reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
 
 reeve::Reply unblock(Turn& turn, const Unblock& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   const Blocked* blocked = std::get_if<Blocked>(&pipeline->state);
   if (!blocked) return refused(Why::NotAllowed, to_text(id) + " is not blocked");
@@ -165,7 +165,7 @@ bool has_begun(const Pipeline& pipeline) {
 
 reeve::Reply pause(Turn& turn, const Pause& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
   if (pipeline->verdict) return refused(Why::NotAllowed, to_text(id) + " is cleaning up");
@@ -178,7 +178,7 @@ reeve::Reply pause(Turn& turn, const Pause& command) {
 
 reeve::Reply go_on(Turn& turn, const Continue& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   if (!pipeline->paused) return {Ok{}};
   edit(turn, id).paused = false;
@@ -200,7 +200,7 @@ const EffectId* step_of(const Pipeline& pipeline) {
 
 reeve::Reply finish(Turn& turn, const Finish& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   const EffectId* step = step_of(*pipeline);
   const reeve::Started* started = step ? turn.state().outbox.find(*step) : nullptr;
@@ -217,7 +217,7 @@ reeve::Reply finish(Turn& turn, const Finish& command) {
 
 reeve::Reply remove_workspace(Turn& turn, const RemoveWorkspace& command) {
   const PipelineId id = command.pipeline;
-  const Pipeline* pipeline = find(turn, id);
+  const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
   if (!is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has not ended");
   if (pipeline->workspace.empty()) return refused(Why::NotFound, "workspace of " + to_text(id));
@@ -233,7 +233,7 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       command,
       [&](const Start& c) { return start(turn, c); },
       [&](const Cancel& c) -> reeve::Reply {
-        if (!find(turn, c.pipeline)) return unknown(c.pipeline);
+        if (!known(turn, c.pipeline)) return unknown(c.pipeline);
         cancel(turn, c.pipeline);
         return {Ok{}};
       },
@@ -242,7 +242,7 @@ reeve::Reply apply(Turn& turn, const Command& command) {
       [&](const Transition& c) { return transition_to(turn, c); },
       [&](const Unblock& c) { return unblock(turn, c); },
       [&](const AddCheckpoint& c) -> reeve::Reply {
-        const Pipeline* pipeline = find(turn, c.pipeline);
+        const Pipeline* pipeline = known(turn, c.pipeline);
         if (!pipeline) return unknown(c.pipeline);
         if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(c.pipeline) + " has ended");
         checkpoint(turn, c.pipeline, c.message);

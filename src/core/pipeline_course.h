@@ -21,6 +21,10 @@ namespace reeve::pipeline {
 const Pipeline* find(const Turn& turn, PipelineId id);
 Pipeline& edit(Turn& turn, PipelineId id);
 
+// Null also if it is to be forgotten by now: whether a tick has come round to that, or to a part of
+// it, makes no difference to whoever asks.
+const Pipeline* known(const Turn& turn, PipelineId id);
+
 // Moves it by the table and announces that; false: no change.
 bool moved(Turn& turn, PipelineId id, const Move& move);
 
@@ -151,7 +155,11 @@ void conclude(Turn& turn, PipelineId id, Failed failed);
 void settle_end(Turn& turn, PipelineId id);
 void tell_dependants(Turn& turn, PipelineId id);
 bool reopen(Turn& turn, PipelineId id);
-void forget_oldest(Turn& turn, ProjectNo project);
 void forget(Turn& turn, PipelineId id);
+
+// Of those that are over and that nobody needs, a number is kept. One that others wait for, or
+// whose workspace is being removed, does not count and is not forgotten: to be called when it
+// begins or ceases to be needed.
+void mind_place(Turn& turn, PipelineId id);
 
 }  // namespace reeve::pipeline

@@ -40,21 +40,30 @@ bool is_needed(const Turn& turn, PipelineId id) {
   return is_awaited(turn, id) || std::holds_alternative<Clearing>(find(turn, id)->course);
 }
 
-}  // namespace
-
-// Over the number that is kept, the oldest goes; but not one that is still needed.
+// Over the number that is kept, the oldest goes.
 void forget_oldest(Turn& turn, ProjectNo project) {
   const Finished<PipelineId>& ended = turn.state().pipelines.ended;
   const std::uint64_t* count = ended.counts.find(project);
   if (!count || *count <= limits::finished_kept) return;
-  for (auto at = ended.by_age.lower_bound({project, Time::min(), {}}); at != ended.by_age.end();
-       ++at) {
-    if (at->project != project || !turn.may_touch()) return;
-    turn.touch();
-    if (is_needed(turn, at->id)) continue;
-    turn.arm(Due{at->id, Timer::Forget}, turn.now());
-    return;
-  }
+  turn.arm(Due{oldest(ended, project)->id, Timer::Forget}, turn.now());
+}
+
+}  // namespace
+
+const Pipeline* known(const Turn& turn, PipelineId id) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || !pipeline->ended_at || is_needed(turn, id)) return pipeline;
+  const std::optional<Time> forgotten = deadline_of(turn.state().timers, Due{id, Timer::Forget});
+  return forgotten && *forgotten <= turn.now() ? nullptr : pipeline;
+}
+
+void mind_place(Turn& turn, PipelineId id) {
+  const Pipeline& pipeline = *find(turn, id);
+  if (!pipeline.ended_at) return;
+  Finished<PipelineId>& ended = turn.change().pipelines.ended;
+  if (is_needed(turn, id)) return remove(ended, ended_key(pipeline));
+  add(ended, ended_key(pipeline));
+  forget_oldest(turn, pipeline.project);
 }
 
 namespace {
@@ -82,12 +91,10 @@ void settle_end(Turn& turn, PipelineId id) {
   pipeline.verdict.reset();
   pipeline.questions = 0;
   pipeline.paused = false;
-  Table& table = turn.change().pipelines;
-  --table.open;
-  add(table.ended, ended_key(*find(turn, id)));
+  --turn.change().pipelines.open;
   turn.arm(Due{id, Timer::Attend}, std::nullopt);
   turn.arm(Due{id, Timer::Forget}, kept_until(turn.now()));
-  forget_oldest(turn, find(turn, id)->project);
+  mind_place(turn, id);
   // One that failed may be tried again, and then with the runbook it knows.
   if (!std::holds_alternative<Failed>(find(turn, id)->state)) {
     const definition::SetKey set = find(turn, id)->origin->set;
@@ -110,7 +117,7 @@ void tell_dependants(Turn& turn, PipelineId id) {
     std::erase(edit(turn, pair.dependant).after, id);
     if (find(turn, pair.dependant)->after.empty()) attend_soon(turn, pair.dependant);
   }
-  forget_oldest(turn, find(turn, id)->project);  // nobody waits for it: it may go
+  mind_place(turn, id);
 }
 
 // A failed one is open again, and whoever started it has it again. False: its item is gone.
@@ -142,6 +149,7 @@ void clear_workspace(Turn& turn, PipelineId id, bool force) {
   WorktreeRemove remove{id, pipeline.workspace, force};
   const EffectId effect = turn.start(std::move(remove), Address{id, pipeline.entry});
   edit(turn, id).course = Clearing{effect, force};
+  mind_place(turn, id);
 }
 
 // If nobody knows, it is done again; what is no longer there is easily removed.
@@ -157,7 +165,7 @@ void workspace_cleared(Turn& turn, PipelineId id, const Outcome& outcome) {
   } else {
     turn.emit(pipeline.project, WorkspaceKept{id, pipeline.workspace, strategy::error_of(outcome)});
   }
-  forget_oldest(turn, find(turn, id)->project);
+  mind_place(turn, id);
 }
 
 void forget(Turn& turn, PipelineId id) {

@@ -401,5 +401,105 @@ TEST(PipelineExit, OnlyTheLastThousandThatEndedAreKept) {
   EXPECT_EQ(check_state(play.state), Violations{});
 }
 
+// A pipeline that failed and left more outputs than one step forgets.
+struct LongStory : Play {
+  LongStory() : Play({shell("build"), shell("merge")}) {
+    set.pipelines.edit("fix")->on_fail = definition::Fail{};
+    set.pipelines.edit("fix")->inputs = {"after"};
+    set.pipelines.edit("fix")->defaults = {{"after", ""}};
+    set.pipelines.edit("fix")->after = {"{after}"};
+    id = start();
+    definition::Map values;
+    for (int i = 0; i < 900; ++i) values.emplace_back("k" + std::to_string(i), "v");
+    ends(with_values(values));
+    fails();
+  }
+  // No tick comes by.
+  void wait(Duration duration) {
+    stamp.now += duration;
+    stamp.wall += duration;
+  }
+
+  PipelineId id;
+};
+
+TEST(PipelineExit, OneThatIsBeingForgottenIsNotKnownAnyMore) {
+  const std::vector<Command> commands = {
+      Retry{{}, true},
+      ResumeFrom{{}, "merge", false},
+      Cancel{},
+      Transition{{}, "merge"},
+      Unblock{},
+      AddCheckpoint{{}, "more"},
+      Pause{},
+      Continue{},
+      Finish{},
+      RemoveWorkspace{},
+  };
+  for (const Command& command : commands) {
+    LongStory play;
+    Command about = command;
+    std::visit(
+        [&](auto& each) {
+          if constexpr (requires { each.pipeline; }) each.pipeline = play.id;
+        },
+        about);
+    play.wait(limits::finished_kept_for);
+    EXPECT_EQ(play.ask(about), refused(Why::NotFound, to_text(play.id)));
+    ASSERT_NE(play.state.pipelines.pipelines.find(play.id), nullptr) << "a part of it is left";
+    play.pass(0s);
+    EXPECT_EQ(play.state.pipelines, pipeline::Table{});
+  }
+}
+
+TEST(PipelineExit, NobodyCanWaitForOneThatIsBeingForgotten) {
+  LongStory play;
+  play.wait(limits::finished_kept_for);
+  EXPECT_EQ(play.try_start("fix", {{"after", to_text(play.id)}}),
+            refused(Why::NotFound, to_text(play.id)));
+}
+
+TEST(PipelineExit, OneThatOthersWaitForIsKnownHoweverLongItTakes) {
+  LongStory play;
+  play.start("fix", {{"after", to_text(play.id)}});
+  play.wait(limits::finished_kept_for);
+  EXPECT_TRUE(is<Ok>(play.ask(Retry{play.id})));
+  EXPECT_EQ(play.state.pipelines.outputs.size(), 900u);
+}
+
+TEST(PipelineExit, ThoseThatOthersWaitForTakeNoRoomFromTheLastThousand) {
+  LongStory play;
+  const auto quietly = [&](const Input& input) {
+    Applied applied = reeve::apply(std::move(play.state), input, play.stamp);
+    play.state = std::move(applied.state);
+    return applied.effects.empty() ? EffectId{} : applied.effects.front().id;
+  };
+  const auto run = [&](definition::Map inputs) {
+    return Request{default_project, {}, true, "", pipeline::Start{"fix", std::move(inputs), {}}};
+  };
+  std::vector<PipelineId> dependants;
+  for (std::size_t i = 0; i < limits::touched_a_step; ++i) {
+    const EffectId step = quietly(run({}));
+    const PipelineId failed = play.state.pipelines.pipelines.last()->first;
+    quietly(run({{"after", to_text(failed)}}));
+    dependants.push_back(play.state.pipelines.pipelines.last()->first);
+    quietly(EffectEnded{step, exit_code(1)});
+  }
+  const std::size_t waiting = 2 * limits::touched_a_step;  // and whom they wait for
+  for (std::size_t i = 0; i < limits::finished_kept + 10; ++i) {
+    quietly(EffectEnded{quietly(run({})), exit_code(1)});
+    for (int tick = 0; tick < 5; ++tick) quietly(Tick{});
+  }
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::finished_kept + waiting);
+  EXPECT_EQ(check_state(play.state), Violations{});
+
+  for (const PipelineId each : dependants) {
+    quietly(Request{default_project, {}, true, "", Cancel{each}});
+  }
+  for (std::size_t i = 0; i < 2 * waiting; ++i) quietly(Tick{});
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::finished_kept);
+  EXPECT_EQ(check_state(play.state), Violations{});
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

@@ -230,6 +230,22 @@ TEST(PipelineGuards, OneThatFailsInTheMiddleOfACheckIsAskedAboutWithWhatThatSaid
   EXPECT_EQ(play.state.decisions.decisions.find(play.question())->context, "hanging");
 }
 
+TEST(PipelineGuards, OneThatPassesWhileItIsBeingEndedHasPassedUnlessItsTimeoutFails) {
+  for (const auto how : {definition::OnTimeout::Escalate, definition::OnTimeout::Fail}) {
+    definition::Guard guard{"check"};
+    guard.timeout = 5s;
+    guard.on_timeout = how;
+    Play play = guarded(guard);
+    play.set.pipelines.edit("fix")->on_fail = definition::Fail{};
+    const PipelineId id = play.start();
+    const EffectId check = play.step();
+    play.pass(5s);
+    play.finish(check, exit_code(0));
+    EXPECT_EQ(std::holds_alternative<Failed>(play.state_of(id)),
+              how == definition::OnTimeout::Fail);
+  }
+}
+
 TEST(PipelineGuards, APostGuardIsCheckedWhenTheActionIsDone) {
   Play play = guarded({"check"}, true);
   const PipelineId id = play.start();
@@ -306,6 +322,34 @@ TEST(PipelineGuards, WhatSomebodyLetPassIsNotCheckedAgainAfterAWait) {
   EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Lock, "build", 1, start}}));
   play.ask(lock::Release{{default_project, "main"}, {default_project, "ana", {}}, std::nullopt});
   EXPECT_EQ(play.step_shell().text, "run build");
+}
+
+TEST(PipelineGuards, RetryIsAWordAboutOneThatFailedToo) {
+  for (const bool after : {false, true}) {
+    definition::Guard guard{"check"};
+    guard.retry = definition::Poll{0, 1s};
+    Play play = guarded(guard, after);
+    const PipelineId id = play.start();
+    if (after) play.succeeds();
+    play.fails();
+    ASSERT_EQ(play.state_of(id), (Status{Blocked{Reason::Decision, "build", 1, start}}));
+    EXPECT_TRUE(is<Ok>(play.ask(Retry{id})));
+    EXPECT_EQ(play.state_of(id), (Status{Running{"build", 2}}));
+    EXPECT_TRUE(play.state.decisions.open_of.empty());
+    EXPECT_EQ(play.step_shell().text, after ? "run build" : "check");
+  }
+}
+
+TEST(PipelineGuards, OneThatIsAskedAboutAndHasNotFailedIsNotRetried) {
+  definition::Guard guard{"check"};
+  guard.timeout = 5s;
+  guard.on_timeout = definition::OnTimeout::Escalate;
+  Play play = guarded(guard);
+  const PipelineId id = play.start();
+  play.fails();
+  play.pass(5s);
+  ASSERT_EQ(std::get<Blocked>(play.state_of(id)).reason, Reason::Decision);
+  EXPECT_EQ(play.ask(Retry{id}), refused(Why::NotAllowed, to_text(id) + " has not failed"));
 }
 
 }  // namespace

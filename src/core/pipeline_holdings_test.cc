@@ -230,12 +230,8 @@ TEST(PipelineHoldings, AChildThatWouldWaitForItsParentFailsInstead) {
   EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
 }
 
-TEST(PipelineHoldings, AGrantThatComesTooLateGoesBack) {
-  Play play({locked("build", {"main"})});
-  const PipelineId id = play.start();
-  play.succeeds();
-  ASSERT_EQ(play.state_of(id), Status{Done{}});
-  // A step had no room for asking, and before the next tick the pipeline ended.
+// A step had no room for asking, and before the next tick the pipeline ended.
+void ask_too_late(Play& play, PipelineId id) {
   grant::Request request;
   request.holder = as_holder(id);
   request.locks = {{main_lock, {}, {}}};
@@ -243,11 +239,54 @@ TEST(PipelineHoldings, AGrantThatComesTooLateGoesBack) {
   request.wait = Duration::max();
   play.state.chores.waiting.set(++play.state.chores.last, CarryOn{{AcquireLock{request}}, {}});
   play.forget();
-
   play.input(Tick{});
+}
 
-  EXPECT_EQ(play.names(), (std::vector<std::string>{"lock:acquired", "lock:released"}));
+TEST(PipelineHoldings, APhaseThatWasLeftDoesNotAskAnyMore) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  play.succeeds();
+  ASSERT_EQ(play.state_of(id), Status{Done{}});
+
+  ask_too_late(play, id);
+
+  EXPECT_EQ(play.names(), std::vector<std::string>{});
   EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
+}
+
+TEST(PipelineHoldings, APhaseThatWasLeftDoesNotWaitForWhatAnotherHolds) {
+  Play play({locked("build", {"main"})});
+  const PipelineId id = play.start();
+  play.succeeds();
+  const PipelineId other = play.start();
+
+  ask_too_late(play, id);
+
+  EXPECT_TRUE(play.state.grants.waiters.empty());
+  EXPECT_EQ(*holder_of_lock(play, main_lock), as_holder(other));
+}
+
+// Twenty phases end in one tick and give sixty locks back each: more than a step carries out. The
+// next phase of the last has then not asked for its lock yet.
+TEST(PipelineHoldings, OneThatIsCancelledBeforeItCouldAskWaitsForNothing) {
+  definition::Phase held = phase("held", definition::RunPipeline{"child", {}});
+  for (int i = 0; i < 60; ++i) held.locks.push_back("{id}-" + std::to_string(i));
+  Play play({held, locked("next", {"main"})});
+  play.set.pipelines.set("child", in_phases({shell("step")}));
+  PipelineId last;
+  for (int i = 0; i < 20; ++i) last = play.start();
+  for (const EffectId step : play.all_under_way<Shell>()) play.finish(step, exit_code(0));
+  play.input(Tick{});
+  ASSERT_TRUE(std::holds_alternative<Acquiring>(play.of(last).course));
+  ASSERT_FALSE(play.state.chores.waiting.empty());
+
+  play.ask(Cancel{last});
+  play.pass(0s);
+
+  EXPECT_EQ(play.state_of(last), Status{Cancelled{}});
+  for (const auto& [number, waiter] : play.state.grants.waiters) {
+    EXPECT_NE(waiter.request.holder, as_holder(last));
+  }
 }
 
 // ── By force ──

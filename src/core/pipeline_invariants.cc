@@ -29,7 +29,29 @@ struct Judge {
     const Address* to = started ? std::get_if<Address>(&started->effect.to) : nullptr;
     return to && *to == Address{pipeline.id, pipeline.entry, false};
   }
+  bool at_work(WorkId work) const {
+    const task::Task* task = state.tasks.tasks.find(work);
+    return task && !task->over_at;
+  }
+  bool in_line() const {
+    const Holder holder = holder_of(pipeline);
+    const auto& waits = state.grants.waits;
+    for (auto at = waits.lower_bound({holder, {}}); at != waits.end(); ++at) {
+      if ((*at).holder != holder) break;
+      const grant::Waiter* waiter = state.grants.waiters.find((*at).waiter);
+      if (waiter && waiter->request.origin == grant::Origin{to_phase()}) return true;
+    }
+    return false;
+  }
+  grant::ToPhase to_phase() const { return {pipeline.id, pipeline.entry}; }
 };
+
+// Others wait for it, or its workspace is being removed.
+bool is_needed(const Table& table, const Pipeline& pipeline) {
+  const auto at = table.awaited.lower_bound({pipeline.id, {}});
+  const bool is_awaited = at != table.awaited.end() && (*at).dependency == pipeline.id;
+  return is_awaited || std::holds_alternative<Clearing>(pipeline.course);
+}
 
 void check_ended(Judge& j) {
   const Pipeline& p = j.pipeline;
@@ -37,8 +59,10 @@ void check_ended(Judge& j) {
   j.must(p.holding == Holding{}, "over, and holds something");
   j.must(!p.verdict && !p.paused && p.after.empty(), "over, and something is still to come");
   j.must(p.ended_at.has_value(), "over, and nobody knows since when");
-  j.must(p.ended_at && j.state.pipelines.ended.by_age.contains({p.project, *p.ended_at, p.id}),
-         "over, and not in the order of ending");
+  const Table& table = j.state.pipelines;
+  j.must(p.ended_at &&
+             table.ended.by_age.contains({p.project, *p.ended_at, p.id}) != is_needed(table, p),
+         "over, and in the order of ending as one that is needed, or not in it");
   j.must(j.timer(Timer::Forget).has_value(), "never forgotten");
 }
 
@@ -89,6 +113,7 @@ void check_questions(Judge& j) {
 
 void check_running(Judge& j) {
   const char* lost = "waits for an effect that is not in the outbox";
+  const char* gone = "waits for an agent that is not at work";
   match(
       j.pipeline.course,
       [](const Idle&) {},
@@ -104,19 +129,29 @@ void check_running(Judge& j) {
         const bool passed = std::holds_alternative<guard::Passed>(guard.state);
         j.must(at.check ? checking || passed : !checking, "a guard and its check disagree");
       },
-      [](const Acquiring&) {},
+      [&](const Acquiring&) {
+        // What had no room in a step stands in a chore.
+        j.must(j.in_line() || !j.state.chores.waiting.empty(), "waits for locks in no line");
+      },
       [&](const Acting& at) {
+        if (const AgentRun* run = std::get_if<AgentRun>(&at.what)) {
+          j.must(j.at_work(run->work), gone);
+        }
         if (const ShellRun* run = std::get_if<ShellRun>(&at.what)) {
           j.must(j.in_outbox(run->effect), lost);
         }
         if (const StrategyRun* run = std::get_if<StrategyRun>(&at.what)) {
           const EffectId* effect = std::get_if<EffectId>(&run->running);
           j.must(!effect || j.in_outbox(*effect), lost);
+          const WorkId* work = std::get_if<WorkId>(&run->running);
+          j.must(!work || j.at_work(*work), gone);
         }
       },
       [&](const Leaving& at) {
         const EffectId* effect = std::get_if<EffectId>(&at.still);
         j.must(!effect || j.in_outbox(*effect), lost);
+        const WorkId* work = std::get_if<WorkId>(&at.still);
+        j.must(!work || j.at_work(*work), gone);
       },
       [&](const Clearing& at) { j.must(j.in_outbox(at.effect), lost); });
 }
@@ -198,21 +233,14 @@ void check_questions_of_all(const State& state, Violations& violations) {
   }
 }
 
-// Over the number that is kept only until the next tick, or while others wait for those that ended.
+// Over the number that is kept only until the next tick.
 void check_kept(const State& state, Violations& violations) {
-  const Table& table = state.pipelines;
-  for (const auto& [project, count] : table.ended.counts) {
+  for (const auto& [project, count] : state.pipelines.ended.counts) {
     if (count <= limits::finished_kept) continue;
-    const bool explained = std::ranges::any_of(
-        table.ended.by_age, [&, of = project](const FinishedKey<PipelineId>& key) {
-          if (key.project != of) return false;
-          const auto at = table.awaited.lower_bound({key.id, {}});
-          const bool awaited = at != table.awaited.end() && (*at).dependency == key.id;
-          const std::optional<Time> forgotten =
-              deadline_of(state.timers, Due{key.id, Timer::Forget});
-          return awaited || (forgotten && *forgotten <= state.now);
-        });
-    if (!explained) violations.emplace_back("pipelines: too many are kept");
+    const PipelineId first = oldest(state.pipelines.ended, project)->id;
+    const std::optional<Time> forgotten = deadline_of(state.timers, Due{first, Timer::Forget});
+    if (forgotten && *forgotten <= state.now) continue;
+    violations.emplace_back("pipelines: too many are kept");
   }
 }
 
@@ -247,6 +275,14 @@ void check_indexes(const State& state, Violations& violations) {
   for (const auto& [subject, key] : state.timers.armed) {
     const Due* due = std::get_if<Due>(&subject);
     must(!due || table.pipelines.contains(due->pipeline), "a timer of nobody");
+  }
+  for (const auto& [number, waiter] : state.grants.waiters) {
+    const auto* phase = std::get_if<grant::ToPhase>(&waiter.request.origin);
+    const Pipeline* pipeline = phase ? table.pipelines.find(phase->pipeline) : nullptr;
+    must(!pipeline || !state.chores.waiting.empty() ||
+             (pipeline->entry == phase->entry &&
+              std::holds_alternative<Acquiring>(pipeline->course)),
+         "one waits for locks that it does not want");
   }
   for (const event_bus::Subscription& each : state.subscriptions.by_subscriber) {
     const event_bus::Guard* guard = std::get_if<event_bus::Guard>(&each.who);

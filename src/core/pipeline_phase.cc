@@ -129,7 +129,8 @@ void begin_work(Turn& turn, PipelineId id) {
   act(turn, id);
 }
 
-// Of a pipeline that is to have a workspace and has none, nothing else can have been under way.
+// Of a pipeline that is to have a workspace and has none, nothing else can have been under way but
+// the check of a guard, and that is not what ended.
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Pipeline& pipeline = *find(turn, id);
   const Plan plan = plan_of(turn, pipeline);

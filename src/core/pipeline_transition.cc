@@ -105,6 +105,8 @@ void jump(Mover& m, const Blocked& at, const std::string& to) {
   if (visits && at.reason == Reason::Paused && at.attempt == 1 && --*visits == 0) {
     m.pipeline.visits.erase(at.resume_phase);
   }
+  m.announce(WasUnblocked{m.pipeline.id, at.resume_phase});
+  if (at.reason == Reason::Dependency) m.announce(WasStarted{m.pipeline.id, m.name()});
   m.visit(to);
 }
 

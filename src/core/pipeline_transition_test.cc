@@ -130,7 +130,11 @@ std::optional<Row> row_of(const Status& state, const Move& move, Time now) {
     }
   }
   if (std::holds_alternative<move::Jump>(move) && (blocked_at || running || failed)) {
-    return Row{Running{"merge", 1}, {"phase"}, true};
+    if (!blocked_at) return Row{Running{"merge", 1}, {"phase"}, true};
+    if (blocked_at->reason != Reason::Dependency) {
+      return Row{Running{"merge", 1}, {"unblocked", "phase"}, true};
+    }
+    return Row{Running{"merge", 1}, {"unblocked", "started", "phase"}, true};
   }
   return std::nullopt;
 }

@@ -137,6 +137,31 @@ TEST(PipelineWorkspace, IsMadeBehindTheGuardsThatAskWhetherItsBranchIsFree) {
   EXPECT_EQ(play.state_of(id), Status{Done{}});
 }
 
+TEST(PipelineWorkspace, IsNotWhatAGuardPublishesThatIsBeingLeft) {
+  Play play = guarded({"true"});
+  const PipelineId id = play.start("fix", {{"bug", "7"}});
+  const EffectId check = play.step();
+  play.ask(Pause{id});
+  play.finish(check, with_values({{"path", "/etc"}}));
+  EXPECT_EQ(play.of(id).workspace, "");
+  play.ask(Continue{id});
+  play.ends(exit_code(0));
+  EXPECT_EQ(play.all_under_way<WorktreeAdd>().size(), 1u);
+}
+
+TEST(PipelineWorkspace, ThatIsMadeWhileItsPhaseIsBeingLeftIsKept) {
+  Play play = guarded({"true"});
+  const PipelineId id = play.start("fix", {{"bug", "7"}});
+  play.ends(exit_code(0));
+  const EffectId made = play.all_under_way<WorktreeAdd>().at(0);
+  play.ask(Pause{id});
+  play.finish(made, with_values({{"path", "/w"}}));
+  EXPECT_EQ(play.of(id).workspace, "/w");
+  play.ask(Continue{id});
+  play.ends(exit_code(0));
+  EXPECT_TRUE(play.all_under_way<WorktreeAdd>().empty());
+}
+
 TEST(PipelineWorkspace, ThatCannotBeMadeBehindItsGuardsGivesTheLocksBack) {
   Play play = guarded({"true"});
   const PipelineId id = play.start("fix", {{"bug", "7"}});
