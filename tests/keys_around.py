@@ -324,6 +324,34 @@ class Watching(Project):
         self.assertEqual(set(self.lines("watched")), {"two b"})
         self.assertEqual(set(self.lines("scanned")), {"three a", "three b"})
 
+    @uses("action.max_attempts", "action.cooldown")
+    def test_a_bare_name_is_tried_as_often_as_its_action_says_and_each_time_has_its_cooldown(self):
+        self.write("""
+            [cron.look]
+            interval = "1s"
+            run      = { monitors = ["one"] }
+            [monitor.one]
+            source   = "echo '[{\\"id\\": \\"s\\"}]'"
+            response = ["kick", "boot:2", "end:5"]
+            [action.kick]
+            run          = "echo kick $(date +%s%3N) >> done"
+            max_attempts = 3
+            cooldown     = "2s"
+            [action.boot]
+            run      = "echo boot $(date +%s%3N) >> done"
+            cooldown = "3s"
+            [action.end]
+            run          = "echo end $(date +%s%3N) >> done"
+            max_attempts = 1
+        """)
+        self.reeve("cron", "enable", "look")
+        self.until(lambda: any(each.startswith("end") for each in self.lines("done")), seconds=60)
+        done = [each.split() for each in self.lines("done")]
+        self.assertEqual([each[0] for each in done], ["kick"] * 3 + ["boot"] * 2 + ["end"])
+        waits = {"kick": 2000, "boot": 3000}
+        for (what, at), (_, then) in zip(done, done[1:]):
+            self.assertGreaterEqual(int(then) - int(at) + 50, waits[what], done)
+
     @uses("monitor.source", "monitor.condition", "monitor.response", "monitor.run")
     def test_a_look_by_hand(self):
         self.write("""

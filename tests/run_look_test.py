@@ -416,6 +416,79 @@ class Why(Project):
         self.reeve("lock", "release", "main", "--holder", "ana")
         self.reeve("wait", *runs)
 
+    def test_loud_guards_fit_a_screen(self):
+        self.write("""
+            [command.go]
+            args     = "[after]"
+            defaults = { after = "" }
+            run      = { pipeline = "go" }
+            [pipeline.go]
+            inputs = ["after"]
+            after  = ["{after}"]
+            [[pipeline.go.phase]]
+            name = "work"
+            pre  = ["loud", "loud2", "loud3"]
+            run  = "true"
+        """ + "".join(f"""
+            [guard.{name}]
+            condition = "for i in $(seq 60); do printf '%0150d\\\\n' $i; done; echo end of {name}; exit 1"
+        """ for name in ("loud", "loud2", "loud3")))
+        ids = [self.run_id("go")]
+        self.until(lambda: self.out("why", ids[0]).count("end of loud") >= 1)
+        ids.append(self.run_id("go", ids[0]))
+        for id in ids:
+            told = self.out("why", id)
+            rows = sum(max(1, (len(line) + 79) // 80) for line in told.split("\n"))
+            self.assertLessEqual(rows, 24, told)
+            self.assertIn("…", told)
+            self.assertIn("end of loud", told)
+        self.reeve("cancel", *reversed(ids))
+
+    def test_only_the_semaphore_that_has_no_room_is_in_the_way(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name      = "work"
+            lock      = ["l1", "l2"]
+            semaphore = [{ name = "s", weight = 2 }, "s2"]
+            run       = "true"
+            [lock.l1]
+            [lock.l2]
+            [semaphore.s]
+            capacity = 2
+            [semaphore.s2]
+            capacity = 5
+        """)
+        self.reeve("sem", "create", "s", "--capacity", "2")
+        self.reeve("sem", "create", "s2", "--capacity", "5")
+        self.reeve("sem", "acquire", "s", "--holder", "ana", "--timeout", "1h")
+        self.reeve("sem", "acquire", "s2", "--holder", "bo", "--timeout", "1h")
+        id = self.run_id("go")
+        self.until(lambda: self.data("show", id)["state"] == "blocked")
+        links = [(link["kind"], link["name"]) for link in self.data("why", id)["waiting_on"]]
+        self.assertEqual(links, [("sem", "s")])
+        self.assertNotIn("s2", self.out("why", id))
+        self.reeve("cancel", id)
+
+    def test_an_unknown_run_to_come_after_is_named(self):
+        self.write("""
+            [command.aft]
+            args = "<id> [v]"
+            defaults = { v = "" }
+            run  = { pipeline = "aft" }
+            [pipeline.aft]
+            inputs = ["id", "v"]
+            after  = ["{id}"]
+            [[pipeline.aft.phase]]
+            name = "x"
+            run  = "true"
+        """)
+        self.assertIn('there is no run "zzzz"', self.err("run", "aft", "zzzz", code=3))
+        self.assertIn("pipe-zzzzzz", self.err("run", "aft", "pipe-zzzzzz", code=3))
+        self.assertIn("at most 100 KiB", self.err("run", "aft", "", "x" * 110000, code=2))
+
     def test_many_holders_and_many_children_fit_a_screen(self):
         self.write("""
             [command.all]

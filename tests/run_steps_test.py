@@ -458,6 +458,38 @@ class Steps(Project):
                 self.assertNotIn(b"hunter2", text, name)
                 self.assertNotIn(b"http://tracker", text, name)
 
+    def test_what_a_step_says_itself_has_none_of_its_secrets(self):
+        self.write("""
+            [command.say]
+            run = { pipeline = "say" }
+            [pipeline.say]
+            on_fail = "fail"
+            secret  = ["TRACKER_TOKEN"]
+            [[pipeline.say.phase]]
+            name = "say"
+            run  = '''
+            reeve checkpoint "at $TRACKER_TOKEN"
+            reeve emit my:event "token=$TRACKER_TOKEN"
+            reeve task add "with $TRACKER_TOKEN" --note "and $TRACKER_TOKEN" >/dev/null
+            reeve ask --no-wait "is $TRACKER_TOKEN right?" --option "$TRACKER_TOKEN" --option no >/dev/null
+            reeve done --error "cannot reach https://me:$TRACKER_TOKEN@host"
+            '''
+        """, "say.toml")
+        env = {"TRACKER_TOKEN": "hunter2hunter2"}
+        self.reeve("run", "say", "--wait", env=env, code=1)
+        id = self.data("pipeline", "list", "--state", "failed")["pipelines"][0]["id"]
+        shown = self.out("show", id)
+        self.assertIn("cannot reach https://me:***@host", shown)
+        self.assertIn("at ***", json.dumps(self.data("show", id)))
+        self.assertIn("is *** right?", self.out("decision", "list"))
+        self.assertIn("token=***", self.out("events", "--match", "my:**"))
+        self.assertIn("with ***", self.out("task", "list"))
+        self.stop_daemon()
+        for folder, _, files in os.walk(self.home):
+            for name in files if not folder.endswith("/secrets") else []:
+                with open(os.path.join(folder, name), "rb") as file:
+                    self.assertNotIn(b"hunter2", file.read(), name)
+
     def test_a_run_goes_on_when_the_daemon_is_killed(self):
         self.touch("ready")
         self.touch("hold")

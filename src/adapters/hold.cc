@@ -320,13 +320,13 @@ static std::string leaked(const std::string& output) {
 
 void Holding::collect() {
   if (outcome_.timed_out || !outcome_.error.empty()) outcome_.ended = Ended::Failed;
+  const bool has_failed = outcome_.ended != Ended::Done || outcome_.signal.has_value() ||
+                          outcome_.exit_code.value_or(0) != 0;
   if (spec_.in_pane) {
     wait_for_log();
     outcome_.output = clean_text(without_escapes(tail_of_file(spec_.log, 2 * output_kept)));
   } else {
     // What it printed is what it was for; if it failed, what it said about that is.
-    const bool has_failed = outcome_.ended != Ended::Done || outcome_.signal.has_value() ||
-                            outcome_.exit_code.value_or(0) != 0;
     outcome_.output = clean_text((spec_.only_stdout && !has_failed ? stdout_ : log_).recent());
   }
   outcome_.output = last_of(outcome_.output, output_kept);
@@ -344,9 +344,10 @@ void Holding::collect() {
   }
   if (values) {
     outcome_.values = *std::move(values);
-  } else if (outcome_.ended == Ended::Done) {
+  } else if (!has_failed) {
     outcome_.ended = Ended::Failed;
-    outcome_.error = values.error().message;
+    outcome_.error = out_words_.whole(values.error().message);
+    outcome_.output.clear();  // it is not why
   }
 }
 

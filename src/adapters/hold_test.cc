@@ -66,7 +66,7 @@ TEST(RunFiles, OutputIsKeysAndValues) {
   EXPECT_EQ(*parse_output("a=1\n\nb_2=x=y\nc="),
             (Variables{{"a", "1"}, {"b_2", "x=y"}, {"c", ""}}));
   EXPECT_EQ(parse_output("a=1\nnonsense\n").error().message,
-            "line 2 of $REEVE_OUTPUT is not key=value");
+            "line 2 of $REEVE_OUTPUT is not key=value: nonsense");
   EXPECT_FALSE(parse_output("=1\n"));
   EXPECT_FALSE(parse_output("a b=1\n"));
   std::string many;
@@ -180,7 +180,17 @@ TEST_F(HoldTest, PublishedValuesComeWithTheOutcome) {
   EXPECT_EQ(outcome.values, (Variables{{"key", "one"}, {"other", "two=2"}}));
   const Outcome bad = play("echo nonsense > $REEVE_OUTPUT");
   EXPECT_EQ(bad.ended, Ended::Failed);
-  EXPECT_EQ(bad.error, "line 1 of $REEVE_OUTPUT is not key=value");
+  EXPECT_EQ(bad.error, "line 1 of $REEVE_OUTPUT is not key=value: nonsense");
+}
+
+TEST_F(HoldTest, ABadLineOfItsOutputIsToldWithoutWhatItPrintedOrItsOwnFailure) {
+  const Outcome bad = play("echo all is well; echo nonsense > $REEVE_OUTPUT");
+  EXPECT_EQ(bad.error, "line 1 of $REEVE_OUTPUT is not key=value: nonsense");
+  EXPECT_EQ(bad.output, "");
+  const Outcome failed = play("echo oh; echo nonsense > $REEVE_OUTPUT; exit 4");
+  EXPECT_EQ(failed.exit_code, 4);
+  EXPECT_EQ(failed.error, "");
+  EXPECT_EQ(failed.output, "oh\n");
 }
 
 TEST_F(HoldTest, OnlyWhatItSaysOnStdoutCanBeWanted) {

@@ -1,6 +1,7 @@
 #include "adapters/run_directory.h"
 
 #include "adapters/process.h"
+#include "base/text_part.h"
 
 #include <fmt/format.h>
 
@@ -202,8 +203,12 @@ Result<Variables> parse_output(std::string_view text) {
         key.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") ==
             std::string_view::npos;
     if (equals == std::string_view::npos || !is_name) {
-      return fail(Error::Code::BadRequest,
-                  "line " + std::to_string(number) + " of $REEVE_OUTPUT is not key=value");
+      constexpr std::size_t shown = 100;
+      std::string message =
+          "line " + std::to_string(number) + " of $REEVE_OUTPUT is not key=value: ";
+      message += clean_text(first_bytes(line, shown));
+      if (line.size() > shown) message += "…";
+      return fail(Error::Code::BadRequest, message);
     }
     if (values.size() == most_values) {
       return fail(

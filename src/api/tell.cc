@@ -235,7 +235,10 @@ std::string field_of_name(const Kept& kept, std::string_view kind, const std::st
   return is_other ? "dead_letter" : std::string(kept.field);
 }
 
-std::string bad_value(const Tell& tell, std::string_view thing, std::string_view field) {
+std::string bad_value(const Tell& tell,
+                      std::string_view kind,
+                      std::string_view thing,
+                      std::string_view field) {
   if (field == "weight" && tell.has_state()) {
     const semaphore::Semaphore* found =
         tell.state().semaphores.semaphores.find({tell.project(), tell.kept().name});
@@ -247,6 +250,14 @@ std::string bad_value(const Tell& tell, std::string_view thing, std::string_view
   if (field == "title") {
     return fmt::format("a title has 1 to {} bytes and is not all blanks",
                        reeve::limits::title_bytes);
+  }
+  if (kind == "pipeline" && field != "choice") {
+    return fmt::format(
+        "{}: {} cannot have this value: one has at most {} KiB and no NUL, and must "
+        "be given if there is no default",
+        thing,
+        field,
+        reeve::limits::value_bytes >> 10U);
   }
   return fmt::format("{}: {} cannot have this value", thing, field);
 }
@@ -277,7 +288,18 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
     case Why::NotFound: {
       const bool is_item = subject.starts_with("item-");
       const bool is_other = subject == "project" || subject == "session" || subject == "request";
-      if (kind == "pipeline" && !subject.starts_with("pipe-")) {
+      const std::string& started = tell.kept().name;
+      const bool is_start = kind == "pipeline" && !started.empty() && !started.starts_with("pipe-");
+      if (is_start && subject != started && subject != "runbook") {
+        // One of those in its `after`.
+        tell.error(code::not_found,
+                   fmt::format("{}: there is no run {} that it could come after; try `reeve "
+                               "pipeline list`",
+                               thing,
+                               quoted(subject)))
+            .field("kind", kind)
+            .field("name", subject);
+      } else if (kind == "pipeline" && !subject.starts_with("pipe-")) {
         // Of the runbooks, where a run would have an id.
         tell.error(code::not_found, fmt::format("there is no {}; try `reeve runbook list`", thing))
             .field("kind", kind)
@@ -296,7 +318,7 @@ void tell_refused(Tell& tell, const Refused& refused, std::string_view kind) {
           .field("field", field_of_name(tell.kept(), kind, subject));
       return;
     case Why::BadValue:
-      tell.error(code::bad_value, bad_value(tell, thing, subject)).field("field", subject);
+      tell.error(code::bad_value, bad_value(tell, kind, thing, subject)).field("field", subject);
       return;
     case Why::OverLimit:
       tell.error(code::over_limit, over_limit(thing, subject)).field("field", subject);

@@ -167,6 +167,18 @@ void Chain::behind(const Holder& holder) {
   waiting_ = waiting;
 }
 
+// Of the slots that somebody waits for: those that there is no room for, or another comes before.
+void Chain::wanted_slots(WaiterId id, const grant::Waiter& waiter) {
+  for (const grant::SlotWant& want : waiter.request.slots) {
+    const semaphore::Semaphore* found = state_.semaphores.semaphores.find(want.name);
+    const auto first = state_.grants.slot_lines.lower_bound({want.name, false, {}});
+    const bool is_first =
+        first != state_.grants.slot_lines.end() && first->name == want.name && first->waiter == id;
+    if (found && is_first && semaphore::available(*found) >= want.weight) continue;
+    semaphore(want.name);
+  }
+}
+
 // What stands in the way of the waits of this holder: each of them is waited for, too.
 void Chain::waits_of(const Holder& holder) {
   if (shown_ > limits::chain_entries) return;
@@ -176,7 +188,7 @@ void Chain::waits_of(const Holder& holder) {
     const grant::Waiter* waiter = state_.grants.waiters.find(id);
     if (!waiter) continue;
     for (const grant::LockWant& want : waiter->request.locks) lock(want.name);
-    for (const grant::SlotWant& want : waiter->request.slots) semaphore(want.name);
+    wanted_slots(id, *waiter);
   }
 }
 

@@ -54,6 +54,7 @@ class Chain {
              std::size_t holders = 0);  // of a semaphore: how many there are
   void behind(const Holder& holder);    // what stands in its way, one deeper
   void waits_of(const Holder& holder);
+  void wanted_slots(WaiterId id, const grant::Waiter& waiter);
   void waiter();
   void running(const pipeline::Pipeline& pipeline);
   void blocked(const pipeline::Pipeline& pipeline,

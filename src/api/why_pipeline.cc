@@ -221,7 +221,9 @@ void Chain::blocked(const pipeline::Pipeline& pipeline,
   if (state->reason == pipeline::Reason::Lock || state->reason == pipeline::Reason::Semaphore) {
     waiting_ = &pipeline;
     for (const LockName& lock_name : pipeline.holding.locks) lock(lock_name);
-    for (const SemaphoreName& slot : pipeline.holding.slots) semaphore(slot);
+    for (const WaiterId id : grant::waits_of(state_.grants, pipeline::holder_of(pipeline))) {
+      if (const grant::Waiter* waiter = state_.grants.waiters.find(id)) wanted_slots(id, *waiter);
+    }
     waiting_ = nullptr;
     if (shown_ > before) return;
   }

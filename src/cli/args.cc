@@ -304,6 +304,13 @@ std::optional<Duration> Parsed::duration(std::string_view option) const {
   return duration ? std::optional<Duration>(*duration) : std::nullopt;
 }
 
+Parsed Parsed::with(const std::function<std::string(std::string_view)>& other) const {
+  Parsed changed = *this;
+  for (std::string& word : changed.words) word = other(word);
+  for (Given& given : changed.given_) given.value = other(given.value);
+  return changed;
+}
+
 void Parsed::add(const Option& option, std::string value, bool has_value) {
   given_.push_back(Given{option.name, std::move(value), has_value});
 }

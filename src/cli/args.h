@@ -4,6 +4,7 @@
 #include "base/time.h"
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -116,6 +117,8 @@ class Parsed {
   std::optional<Duration> duration(std::string_view option) const;
 
   void add(const Option& option, std::string value, bool has_value);
+  // The same with other texts: of the arguments and the options.
+  Parsed with(const std::function<std::string(std::string_view)>& other) const;
 
  private:
   struct Given {

@@ -49,6 +49,7 @@ int main(int argc, char** argv) {
                                       .usage = reeve::tools::usage_of_command,
                                       .plan_monitor = reeve::tools::plan_monitor,
                                       .variable = reeve::tools::variable_of,
+                                      .without_secrets = reeve::tools::without_secrets,
                                       .next_fires = reeve::tools::next_fires,
                                       .mistakes = reeve::tools::mistakes_in,
                                       .first_runbook = reeve::tools::first_runbook()};

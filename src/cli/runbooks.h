@@ -41,6 +41,7 @@ struct Runbooks {
   std::function<Or<std::string>(const std::string&, const Place&)> usage = {};
   std::function<Or<tools::MonitorPlan>(const std::string&, const Place&)> plan_monitor = {};
   std::function<std::string(std::string_view)> variable = {};
+  std::function<std::string(const std::string&, std::string_view)> without_secrets = {};
   std::function<Or<std::vector<std::int64_t>>(
       const std::string&, const Place&, std::int64_t now_ms, std::size_t count)>
       next_fires = {};

@@ -278,7 +278,9 @@ void read_monitor(Section& section, const std::string& name) {
   monitor.run = section.shell({"run"}, of_items);
   for (const Value* text : section.texts({"response"})) {
     if (const auto said = counted(text->text)) {
-      monitor.response.push_back({said->first, said->second});
+      const bool has_times = said->first != text->text;
+      monitor.response.push_back(
+          {said->first, has_times ? std::optional(said->second) : std::nullopt});
       section.refer(*text, "reaction", said->first);
     } else {
       section.expected(*text,

@@ -61,7 +61,7 @@ struct Command {
 // `nudge`, `restart:2`: an action of the runbook, or one of nudge, restart and escalate.
 struct Reaction {
   std::string name;
-  std::uint32_t times = 1;
+  std::optional<std::uint32_t> times;  // none: as often as the action says
 
   bool operator==(const Reaction&) const = default;
 };

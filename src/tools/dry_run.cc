@@ -49,11 +49,31 @@ std::string word_of(const std::array<std::string_view, size>& words, Enum value)
   return std::string(words.at(static_cast<std::size_t>(value)));
 }
 
+std::string times(std::uint32_t count) {
+  return count == 1 ? "once" : fmt::format("{} times", count);
+}
+
+std::string text_of(const definition::Response& response) {
+  return match(
+      response,
+      [](const definition::DoNudge& nudge) { return "nudge " + times(nudge.times); },
+      [](const definition::DoRestart& restart) { return "restart " + times(restart.times); },
+      [](const definition::DoEscalate&) { return std::string("escalate"); },
+      [](const definition::DoDone&) { return std::string("done"); },
+      [](const definition::DoFail&) { return std::string("fail"); });
+}
+
+std::string text_of(const std::vector<definition::Response>& responses) {
+  std::string text;
+  for (const auto& each : responses) text += (text.empty() ? "" : ", ") + text_of(each);
+  return text;
+}
+
 // How often a guard is looked at, and for how long.
 std::string checked(const definition::Guard& guard) {
   const definition::Poll poll = guard.retry.value_or(definition::Poll{});
   std::string text = fmt::format("again every {}", format_duration(poll.interval));
-  if (guard.retry) text += fmt::format(", {} times", poll.max);
+  if (guard.retry) text += fmt::format(", {}", times(poll.max));
   if (guard.timeout) {
     text += fmt::format(
         "; timeout {}: {}", format_duration(*guard.timeout), word_of(timeouts, guard.on_timeout));
@@ -96,7 +116,8 @@ class Teller {
     }
   }
 
-  void agent(std::vector<DryRun::Line>& lines, const std::string& name) const {
+  // `of_phase`: one waits for it, and fails with it.
+  void agent(std::vector<DryRun::Line>& lines, const std::string& name, bool of_phase) const {
     const definition::Agent* agent = runbook_.set.agents.find(name);
     if (!agent) return;
     lines.push_back({"agent",
@@ -109,6 +130,26 @@ class Teller {
     if (!agent->prompt_file.empty()) lines.push_back({"prompt_file", fill(agent->prompt_file)});
     if (!agent->cwd.empty()) lines.push_back({"cwd", fill(agent->cwd)});
     for (const auto& [key, value] : agent->env) lines.push_back({"env", key + "=" + fill(value)});
+    if (agent->timeout) lines.push_back({"timeout", format_duration(*agent->timeout)});
+    // Of one that runs to completion it means never, unless it was written.
+    if (agent->idle_timeout != Duration::max()) {
+      lines.push_back({"idle_timeout", format_duration(agent->idle_timeout)});
+      if (!agent->on_idle.empty()) lines.push_back({"on_idle", text_of(agent->on_idle)});
+    }
+    if (agent->progress_timeout) {
+      lines.push_back({"progress", "within " + format_duration(*agent->progress_timeout)});
+    }
+    lines.push_back({"on_exit", text_of(agent->on_exit)});
+    const bool fails_phase = of_phase && !agent->asks_on_error &&
+                             std::holds_alternative<definition::DoEscalate>(agent->on_error);
+    lines.push_back({"on_error", fails_phase ? "the phase fails" : text_of(agent->on_error)});
+    if (agent->session) lines.push_back({"on_permission", text_of(agent->on_permission)});
+    if (agent->checkpoint_every) {
+      lines.push_back({"checkpoint",
+                       fmt::format("every {}: {}",
+                                   format_duration(*agent->checkpoint_every),
+                                   shell(agent->checkpoint_run))});
+    }
   }
 
   void strategy(std::vector<DryRun::Line>& lines, const std::string& name) const {
@@ -134,22 +175,55 @@ class Teller {
           },
           [&](const definition::RunAgent& run) {
             lines.push_back({"attempt", approach.name + ": agent " + run.agent});
-            agent(lines, run.agent);
+            agent(lines, run.agent, true);
           });
       if (approach.timeout) lines.push_back({"timeout", format_duration(*approach.timeout)});
+      if (!approach.fallback_on.empty()) {
+        lines.push_back({"fallback_on", fmt::format("{}", fmt::join(approach.fallback_on, ", "))});
+      }
       if (!approach.rollback.empty()) lines.push_back({"rollback", shell(approach.rollback)});
     }
     lines.push_back({"on_exhaust", text_of(strategy->on_exhaust)});
   }
 
-  // What a run would start in its turn: its phases, by name.
-  void child(std::vector<DryRun::Line>& lines, const std::string& name) const {
+  // What a run would start in its turn: its phases, and what they do.
+  void child(std::vector<DryRun::Line>& lines,
+             const std::string& name,
+             const definition::Map& inputs = {}) const {
     const definition::Pipeline* pipeline = runbook_.set.pipelines.find(name);
     if (!pipeline) return;
     std::vector<std::string> phases;
     phases.reserve(pipeline->phases.size());
     for (const Phase& phase : pipeline->phases) phases.push_back(phase.name);
     lines.push_back({"child", fmt::format("{}: {}", name, fmt::join(phases, ", "))});
+    Teller of_child(runbook_, {{"name", name}, {"attempt", "1"}});
+    for (const auto& [key, text] : inputs) of_child.know(key, fill(text));
+    for (const auto& [key, text] : pipeline->defaults) {
+      const bool is_given = std::ranges::find(inputs, key, [](const auto& each) {
+                              return each.first;
+                            }) != inputs.end();
+      if (!is_given) of_child.know(key, of_child.fill(text));
+    }
+    for (const Phase& phase : pipeline->phases) {
+      of_child.know("phase", phase.name);
+      lines.push_back({"child phase", fmt::format("{}: {}", phase.name, of_child.doing(phase))});
+    }
+  }
+
+  // What a phase does, in a line.
+  std::string doing(const Phase& phase) const {
+    return match(
+        phase.action,
+        [&](const definition::RunShell& run) { return shell(run.text); },
+        [&](const definition::RunAgent& run) { return "agent " + run.agent; },
+        [&](const definition::RunStrategy& run) { return "strategy " + run.strategy; },
+        [&](const definition::RunPipeline& run) { return "pipeline " + run.pipeline; },
+        [&](const definition::RunParallel& run) {
+          return fmt::format("parallel {}", fmt::join(run.pipelines, ", "));
+        },
+        [&](const definition::RunForEach& run) {
+          return fmt::format("pipeline {} for each of {}", run.pipeline, fill(run.values));
+        });
   }
 
   void guards(std::vector<DryRun::Line>& lines,
@@ -160,6 +234,7 @@ class Teller {
       if (!guard) continue;
       lines.push_back({what, name + ": " + shell(guard->condition)});
       lines.push_back({"checked", checked(*guard)});
+      for (const std::string& event : guard->wake_on) lines.push_back({"wake_on", fill(event)});
     }
   }
 
@@ -174,14 +249,14 @@ void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line
       [&](const definition::RunShell& run) {
         lines.push_back({phase.strict ? "run strict" : "run", tell.shell(run.text)});
       },
-      [&](const definition::RunAgent& run) { tell.agent(lines, run.agent); },
+      [&](const definition::RunAgent& run) { tell.agent(lines, run.agent, true); },
       [&](const definition::RunStrategy& run) { tell.strategy(lines, run.strategy); },
       [&](const definition::RunPipeline& run) {
         lines.push_back({"pipeline", run.pipeline});
         for (const auto& [key, value] : run.inputs) {
           lines.push_back({"input", key + "=" + tell.fill(value)});
         }
-        tell.child(lines, run.pipeline);
+        tell.child(lines, run.pipeline, run.inputs);
       },
       [&](const definition::RunParallel& run) {
         lines.push_back({"parallel", fmt::format("{}", fmt::join(run.pipelines, ", "))});
@@ -198,10 +273,33 @@ void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line
       });
 }
 
+std::string next_of(const definition::Pipeline& pipeline, const Phase& phase) {
+  const bool last = &phase == &pipeline.phases.back();
+  if (!phase.next.empty()) return phase.next;
+  return phase.ends || last ? "done" : (&phase + 1)->name;
+}
+
+// Whether it is reached if all goes well.
+bool is_on_the_way(const definition::Pipeline& pipeline, const Phase& wanted) {
+  const Phase* phase = &pipeline.phases.front();
+  for (std::size_t steps = 0; steps < pipeline.phases.size(); ++steps) {
+    if (phase == &wanted) return true;
+    const auto next = std::ranges::find(pipeline.phases, next_of(pipeline, *phase), &Phase::name);
+    if (next == pipeline.phases.end()) return false;
+    phase = &*next;
+  }
+  return false;
+}
+
 DryRun::Step step_of(Teller tell, const definition::Pipeline& pipeline, const Phase& phase) {
   tell.know("phase", phase.name);
   DryRun::Step step{phase.name, {}};
   std::vector<DryRun::Line>& lines = step.lines;
+  if (!is_on_the_way(pipeline, phase)) {
+    lines.push_back({"reached",
+                     phase.name == pipeline.on_cancel ? "only if it is cancelled, or by on_fail"
+                                                      : "only by on_fail or on_exhaust"});
+  }
   tell.guards(lines, "pre", phase.pre);
   for (const std::string& lock : phase.locks) lines.push_back({"lock", lock});
   for (const definition::SlotUse& slot : phase.slots) {
@@ -215,14 +313,11 @@ DryRun::Step step_of(Teller tell, const definition::Pipeline& pipeline, const Ph
   if (phase.retry.max > 0) {
     lines.push_back(
         {"retry",
-         fmt::format("{} times, after {}", phase.retry.max, format_duration(phase.retry.delay))});
+         fmt::format("{}, after {}", times(phase.retry.max), format_duration(phase.retry.delay))});
   }
   lines.push_back({"on_fail", text_of(phase.on_fail.value_or(pipeline.on_fail))});
   lines.push_back({"on_unknown", word_of(unknowns, phase.on_unknown)});
-  const bool last = &phase == &pipeline.phases.back();
-  std::string next = phase.next;
-  if (next.empty()) next = phase.ends || last ? "done" : (&phase + 1)->name;
-  lines.push_back({"next", next});
+  lines.push_back({"next", next_of(pipeline, phase)});
   return step;
 }
 
@@ -282,6 +377,8 @@ DryRun of_pipeline(const runbook::Runbook& runbook,
     const std::string folder = tell.fill(pipeline->workspace->folder);
     run.lines.push_back({"workspace", folder.empty() ? "a folder of its own" : "folder " + folder});
   }
+  if (!pipeline->on_cancel.empty())
+    run.lines.push_back({"on_cancel", "phase " + pipeline->on_cancel});
   tell.know("attempt", "1");
   for (const Phase& phase : pipeline->phases) run.steps.push_back(step_of(tell, *pipeline, phase));
   return run;
@@ -312,7 +409,7 @@ DryRun dry_run(const runbook::Runbook& runbook,
       },
       [&](const runbook::StartAgent& start) {
         DryRun run{fmt::format("{} would start agent {}", name, start.agent), values, {}, {}};
-        tell.agent(run.lines, start.agent);
+        tell.agent(run.lines, start.agent, false);
         return run;
       },
       [&](const runbook::RunHere& here) {

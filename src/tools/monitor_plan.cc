@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,14 +16,12 @@ namespace {
 std::string json_of(const MonitorPlan& plan) {
   std::string responses;
   for (const MonitorPlan::Response& each : plan.responses) {
-    responses +=
-        fmt::format(R"({}{{"name":{},"times":{},"program":{},"cooldown_ms":{},"max_attempts":{}}})",
-                    responses.empty() ? "" : ",",
-                    json(each.name),
-                    each.times,
-                    json(each.program),
-                    each.cooldown_ms,
-                    each.max_attempts);
+    responses += fmt::format(R"({}{{"name":{},"times":{},"program":{},"cooldown_ms":{}}})",
+                             responses.empty() ? "" : ",",
+                             json(each.name),
+                             each.times,
+                             json(each.program),
+                             each.cooldown_ms);
   }
   return fmt::format(R"({{"source":{},"condition":{},"responses":[{}]}})",
                      json(plan.source),
@@ -36,15 +35,18 @@ MonitorPlan plan_of(const runbook::Runbook& runbook, const runbook::Monitor& mon
   MonitorPlan plan{monitor.source, monitor.condition, {}};
   if (!monitor.run.empty()) {
     // Whenever the condition holds, without end.
-    plan.responses.push_back({"run", UINT32_MAX, monitor.run, 0, 0});
+    plan.responses.push_back({"run", UINT32_MAX, monitor.run, 0});
   }
   for (const runbook::Reaction& reaction : monitor.response) {
-    MonitorPlan::Response response{reaction.name, reaction.times, {}, 0, 0};
+    MonitorPlan::Response response{reaction.name, reaction.times.value_or(1), {}, 0};
     const auto action = runbook.actions.find(reaction.name);
     if (action != runbook.actions.end()) {
       response.program = action->second.run;
       response.cooldown_ms = action->second.cooldown.count();
-      response.max_attempts = action->second.max_attempts;
+      // A bare name is tried as often as its action allows; NAME:TIMES no more often than that.
+      if (const std::uint32_t most = action->second.max_attempts; most > 0) {
+        response.times = std::min(reaction.times.value_or(most), most);
+      }
     }
     plan.responses.push_back(std::move(response));
   }

@@ -1,5 +1,7 @@
 #include "tools/run_plan.h"
 
+#include "adapters/redactor.h"
+#include "adapters/run_directory.h"
 #include "base/match.h"
 #include "codec/json.h"
 #include "core/input.h"
@@ -350,6 +352,11 @@ std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string
 }
 
 std::string variable_of(std::string_view name) { return runbook::variable_name(name); }
+
+std::string without_secrets(const std::string& folder, std::string_view text) {
+  const auto spec = adapters::RunDirectory(folder).read_spec();
+  return spec ? adapters::Redactor(spec->secrets).whole(text) : std::string(text);
+}
 
 std::vector<std::pair<std::string, std::string>> names_in_runbooks(std::string_view kind,
                                                                    const RunbookPlace& place) {

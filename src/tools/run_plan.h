@@ -89,9 +89,8 @@ struct MonitorPlan {
   struct Response {
     std::string name;
     std::uint32_t times = 1;
-    std::string program;  // empty: Reeve's own nudge, restart or escalate
-    std::int64_t cooldown_ms = 0;
-    std::uint32_t max_attempts = 0;  // 0: no limit but `times`
+    std::string program;           // empty: Reeve's own nudge, restart or escalate
+    std::int64_t cooldown_ms = 0;  // after each time, also the last
   };
 
   std::string source;
@@ -109,6 +108,10 @@ std::expected<std::vector<std::int64_t>, CannotRun> next_fires(const std::string
 
 // The environment variable that carries the value of {name}.
 std::string variable_of(std::string_view name);
+
+// Of what a step says: `***` stands where it has one of the secrets of its run, whose folder is
+// its $REEVE_RUN.
+std::string without_secrets(const std::string& folder, std::string_view text);
 
 // Commands, workers, crons or pipelines by name, with what they take: for completions. Nothing if
 // the runbooks have a mistake.

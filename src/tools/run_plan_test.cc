@@ -178,7 +178,7 @@ TEST_F(RunPlans, AMonitorHasItsResponsesInOrder) {
   EXPECT_EQ(monitor->responses[0].times, 2U);
   EXPECT_TRUE(monitor->responses[0].program.empty());
   EXPECT_EQ(monitor->responses[1].cooldown_ms, 30'000);
-  EXPECT_EQ(monitor->responses[1].max_attempts, 3U);
+  EXPECT_EQ(monitor->responses[1].times, 3U);  // a bare name: as often as the action says
   EXPECT_FALSE(monitor->responses[1].program.empty());
 }
 

@@ -110,7 +110,7 @@ TEST_F(RunbookCommand, CheckTellsEveryMistakeAndFails) {
       json.out,
       R"({"success":false,"command":"runbook check","error":{"code":"RUNBOOK_WRONG","message":"one mistake","details":{"mistakes":[{"file":")" +
           (root_ / "none.toml").string() +
-          R"(","line":1,"column":1,"message":"cannot be read: No such file or directory; until it can be, the other files are not looked at"}]}}})"
+          R"(","line":1,"column":1,"message":"cannot be read: No such file or directory; until it can be, only the syntax of the other files is checked"}]}}})"
           "\n");
 }
 
@@ -154,9 +154,18 @@ TEST_F(RunbookCommand, TheExamplesAreListedForPeopleProgramsAndScripts) {
 TEST_F(RunbookCommand, AFileThatCannotBeReadIsWhyTheOthersAreNotLookedAt) {
   write("a.toml", "[queue.q]\nmax_atempts = 1\n");
   std::filesystem::create_directory(root_ / ".reeve/runbooks/b.toml");
-  EXPECT_NE(say({"check"}).out.find("; until it can be, the other files are not looked at"),
-            std::string::npos)
+  EXPECT_NE(
+      say({"check"}).out.find("; until it can be, only the syntax of the other files is checked"),
+      std::string::npos)
       << say({"check"}).out;
+}
+
+TEST_F(RunbookCommand, TheSyntaxOfTheOthersIsToldAlsoIfAFileCannotBeRead) {
+  std::filesystem::create_symlink("nowhere", root_ / ".reeve/runbooks/x.toml");
+  write("y.toml", "[a\n");
+  const std::string told = say({"check"}).out;
+  EXPECT_NE(told.find("x.toml:1:1: cannot be read"), std::string::npos) << told;
+  EXPECT_NE(told.find("y.toml:1:"), std::string::npos) << told;
 }
 
 TEST_F(RunbookCommand, MisuseIsAnsweredWithTheUsage) {
@@ -179,7 +188,7 @@ TEST_F(RunbookCommand, ADryRunShowsEveryTextWithItsValues) {
             "  checked     again every 10s\n"
             "  run         make V=1.2\n"
             "              echo 'it'\\''s $(new)' <id>\n"
-            "  retry       1 times, after 5s\n"
+            "  retry       once, after 5s\n"
             "  on_fail     escalate\n"
             "  on_unknown  ask\n"
             "  next        publish\n"
@@ -245,7 +254,10 @@ run = "true"
             "phase checks\n"
             "  parallel    lint, unit\n"
             "  child       lint: style, types\n"
+            "  child phase style: true\n"
+            "  child phase types: true\n"
             "  child       unit: test\n"
+            "  child phase test: true\n"
             "  join        first_failure\n"
             "  on_fail     escalate\n"
             "  on_unknown  ask\n"
@@ -282,7 +294,67 @@ TEST_F(RunbookCommand, ADryRunOfOtherKinds) {
             "  item        {\"bug\":\"4\\\"2\"}\n");
   EXPECT_EQ(dry({"ask", "7"}).out,
             "ask would start agent x\n  {bug}       7\n"
-            "  agent       x (generic, in a session): cat\n  prompt      Fix 7\n");
+            "  agent       x (generic, in a session): cat\n  prompt      Fix 7\n"
+            "  idle_timeout 3m\n  on_exit     done\n  on_error    escalate\n"
+            "  on_permission escalate\n");
+}
+
+TEST_F(RunbookCommand, ADryRunTellsWhatFollowsOnWhatAndWhatIsOnlyReachedOtherwise) {
+  write("x.toml", R"([command.go]
+args = "<b>"
+run = { pipeline = "go" }
+[pipeline.go]
+inputs = ["b"]
+on_cancel = "tidy"
+[[pipeline.go.phase]]
+name = "work"
+agent = "x"
+pre = ["green"]
+on_fail = "mend"
+next = "land"
+[[pipeline.go.phase]]
+name = "tidy"
+run = "true"
+[[pipeline.go.phase]]
+name = "mend"
+run = "true"
+next = "land"
+[[pipeline.go.phase]]
+name = "land"
+strategy = "land"
+[guard.green]
+condition = "ci"
+wake_on = ["ci:{b}:green"]
+retry = { max = 1, interval = "5s" }
+[strategy.land]
+[[strategy.land.attempt]]
+name = "one"
+run = "true"
+fallback_on = ["conflict", "timeout"]
+[agent.x]
+command = "cat"
+timeout = "1h"
+progress_timeout = "30m"
+on_idle = ["nudge:2", "restart", "escalate"]
+on_exit = "fail"
+checkpoint = { every = "10m", run = "git commit -qam {b}" }
+)");
+  const std::string told = dry({"go", "main"}).out;
+  for (const std::string_view line : {"  on_cancel   phase tidy\n",
+                                      "  checked     again every 5s, once\n",
+                                      "  wake_on     ci:main:green\n",
+                                      "  timeout     1h\n",
+                                      "  on_idle     nudge 2 times, restart once, escalate\n",
+                                      "  progress    within 30m\n",
+                                      "  on_exit     fail\n",
+                                      "  on_error    the phase fails\n",
+                                      "  checkpoint  every 10m: git commit -qam main\n",
+                                      "  fallback_on conflict, timeout\n",
+                                      "phase tidy\n  reached     only if it is cancelled",
+                                      "phase mend\n  reached     only by on_fail",
+                                      "phase land\n  strategy"}) {
+    EXPECT_NE(told.find(line), std::string::npos) << line << told;
+  }
 }
 
 TEST_F(RunbookCommand, ADryRunWithWrongWordsSaysHowToCallIt) {

@@ -1,4 +1,5 @@
 #include "cli/commands/groups.h"
+#include "cli/commands/said_in_step.h"
 #include "cli/context.h"
 #include "cli/text.h"
 #include "codec/shell_word.h"
@@ -170,7 +171,7 @@ constexpr std::array<Command, 3> commands{{
      .options = resolve_options,
      .details = "Answering twice is refused (exit 5) with the first answer.",
      .examples = resolve_examples,
-     .run = resolve},
+     .run = said_in_step<resolve>},
 }};
 
 }  // namespace

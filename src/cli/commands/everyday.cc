@@ -1,5 +1,6 @@
 #include "cli/commands/beanstalkd.h"
 #include "cli/commands/groups.h"
+#include "cli/commands/said_in_step.h"
 
 #include <array>
 
@@ -271,12 +272,12 @@ constexpr std::array<Command, 28> commands{{
      .options = done_options,
      .details = "It counts when the step has ended. The owner is found from the environment.",
      .examples = done_examples,
-     .run = done_command},
+     .run = said_in_step<done_command>},
     {.name = "checkpoint",
      .summary = "in a step: note how far it is",
      .arguments = one_text,
      .examples = checkpoint_examples,
-     .run = checkpoint_command},
+     .run = said_in_step<checkpoint_command>},
     {.name = "heartbeat",
      .summary = "in an agent or step: it is alive; is it wanted?",
      .details =
@@ -292,7 +293,7 @@ constexpr std::array<Command, 28> commands{{
          "Opens a decision: `reeve decision resolve` answers it. Inside a step its pipeline is "
          "blocked meanwhile.",
      .examples = ask_examples,
-     .run = ask_command},
+     .run = said_in_step<ask_command>},
     {.name = "events",
      .summary = "what happened, or happens",
      .options = events_options,
@@ -303,7 +304,7 @@ constexpr std::array<Command, 28> commands{{
      .summary = "announce an event of your own",
      .arguments = emit_arguments,
      .examples = emit_examples,
-     .run = emit_command},
+     .run = said_in_step<emit_command>},
     {.name = "top",
      .summary = "everything, live, full screen",
      .details = "q quits; needs a terminal.",

@@ -106,12 +106,10 @@ class Look {
     Json record = memory.of(id).is_object() ? memory.of(id) : Json::object();
     for (const auto& response : plan_.responses) {
       const std::int64_t count = record[response.name]["count"].number();
-      const std::uint32_t most = response.max_attempts > 0
-                                     ? std::min(response.times, response.max_attempts)
-                                     : response.times;
-      if (count >= static_cast<std::int64_t>(most)) continue;
       const std::int64_t last = record[response.name]["at"].number();
-      if (last > 0 && now - last < response.cooldown_ms) return true;  // it still has its time
+      // It still has its time, and what comes after it has to wait for that.
+      if (last > 0 && now - last < response.cooldown_ms) return true;
+      if (count >= static_cast<std::int64_t>(response.times)) continue;
       record.set(response.name, json_of({{"count", count + 1}, {"at", now}}));
       if (!memory.remember(id, record)) return false;
       const bool well = act(response, item, id, record);
@@ -200,8 +198,7 @@ std::optional<tools::MonitorPlan> pinned(const Parsed& parsed, const std::string
     plan.responses.push_back({each["name"].text(),
                               static_cast<std::uint32_t>(each["times"].natural()),
                               each["program"].text(),
-                              each["cooldown_ms"].number(),
-                              static_cast<std::uint32_t>(each["max_attempts"].natural())});
+                              each["cooldown_ms"].number()});
   }
   return plan;
 }

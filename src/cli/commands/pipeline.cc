@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
+#include "cli/commands/said_in_step.h"
 
 #include <array>
 
@@ -101,7 +102,7 @@ constexpr std::array<Command, 7> commands{{
      .summary = "note how far it is",
      .arguments = id_and_text,
      .examples = checkpoint_examples,
-     .run = pipeline_verbs::checkpoint},
+     .run = said_in_step<pipeline_verbs::checkpoint>},
 }};
 
 }  // namespace

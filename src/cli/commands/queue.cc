@@ -2,6 +2,7 @@
 #include "cli/commands/queue_push.h"
 #include "cli/commands/queue_verbs.h"
 #include "cli/commands/queue_work.h"
+#include "cli/commands/said_in_step.h"
 
 #include <array>
 
@@ -215,7 +216,7 @@ constexpr std::array<Command, 18> commands{{
      .arguments = queue_and_id,
      .options = fail_options,
      .examples = fail_examples,
-     .run = queue_verbs::fail_item},
+     .run = said_in_step<queue_verbs::fail_item>},
     {.name = "queue extend",
      .summary = "keep a taken item for longer",
      .arguments = queue_and_id,

@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/runs.h"
+#include "cli/commands/said_in_step.h"
 #include "cli/text.h"
 
 #include <fmt/format.h>
@@ -11,6 +12,13 @@
 
 // What a step says from inside: it finds its owner in its environment.
 namespace reeve::cli {
+
+Parsed without_secrets(const Context& context, const Parsed& parsed) {
+  const auto run = environment("REEVE_RUN");
+  if (!run || !context.runbooks || !context.runbooks->without_secrets) return parsed;
+  return parsed.with(
+      [&](std::string_view text) { return context.runbooks->without_secrets(*run, text); });
+}
 
 namespace {
 

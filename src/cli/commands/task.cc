@@ -1,5 +1,6 @@
 #include "cli/commands/board.h"
 #include "cli/commands/groups.h"
+#include "cli/commands/said_in_step.h"
 #include "cli/commands/task_verbs.h"
 
 #include <array>
@@ -88,7 +89,7 @@ constexpr std::array<Command, 8> commands{{
      .arguments = title,
      .options = add_options,
      .examples = add_examples,
-     .run = task_verbs::add},
+     .run = said_in_step<task_verbs::add>},
     {.name = "task list",
      .summary = "list the open tasks",
      .options = list_options,
@@ -110,7 +111,7 @@ constexpr std::array<Command, 8> commands{{
          "is left in it, or `reeve section release`. Exit 6 if another runner has it, the task "
          "has ended, or (with --token) the lock was lost.",
      .examples = update_examples,
-     .run = task_verbs::update},
+     .run = said_in_step<task_verbs::update>},
     {.name = "task next",
      .summary = "the first task that a runner may start",
      .options = next_options,
@@ -123,7 +124,7 @@ constexpr std::array<Command, 8> commands{{
      .arguments = task_and_text,
      .options = note_options,
      .examples = note_examples,
-     .run = task_verbs::note},
+     .run = said_in_step<task_verbs::note>},
     {.name = "task remove",
      .summary = "take tasks off the board",
      .arguments = some_tasks,

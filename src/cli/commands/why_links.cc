@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -14,15 +15,34 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::size_t lines_shown = 12;
+// Of a screen of 24, with what stands above and below.
+constexpr std::size_t rows_of_page = 20;
 
 std::string since(const Output& output, const Json& moment) {
   const std::string text = output.moment(moment);
   return text == "now" ? "since just now" : fmt::format("since {}", text);
 }
 
-// One line of it, under its mark also where it takes several.
-void tell_line(Output& output, const std::string& text, const std::string& indent) {
+// Into a pipe nothing is broken or cut; but what is told is what a usual screen has room for.
+std::size_t page_width() {
+  const std::size_t width = Output::out_width();
+  return width > 0 ? width : 80;
+}
+
+// Rows of the screen that this text takes: its lines are broken where they are too long.
+std::size_t rows_of(std::string_view text) {
+  const std::size_t width = page_width();
+  std::size_t rows = 0;
+  for (;;) {
+    const std::size_t newline = std::min(text.find('\n'), text.size());
+    rows += std::max<std::size_t>((display_width(text.substr(0, newline)) + width - 1) / width, 1);
+    if (newline == text.size()) return rows;
+    text.remove_prefix(newline + 1);
+  }
+}
+
+// One line of what a program said, under its mark also where it takes several.
+std::string marked(const std::string& text, const std::string& indent) {
   const std::string mark = indent + "  | ";
   const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
   const std::size_t width = Output::out_width();
@@ -33,21 +53,43 @@ void tell_line(Output& output, const std::string& text, const std::string& inden
     words.insert(at + 1, margin);
     at += margin.size() + 1;
   }
-  output.line(margin + words);
+  return margin + words;
 }
 
-// The last lines of what a program said.
-void tell_output(Output& output, std::string_view text, const std::string& indent) {
-  std::vector<std::string_view> lines;
+// The lines of what a program said, as they are shown.
+std::vector<std::string> lines_of(std::string_view text, const std::string& indent) {
+  std::vector<std::string> lines;
   while (!text.empty()) {
     const std::size_t newline = std::min(text.find('\n'), text.size());
-    lines.push_back(text.substr(0, newline));
+    lines.push_back(marked(printable(text.substr(0, newline)), indent));
     text.remove_prefix(std::min(text.size(), newline + 1));
   }
-  const std::size_t first = lines.size() > lines_shown ? lines.size() - lines_shown : 0;
-  for (std::size_t i = first; i < lines.size(); ++i) {
-    tell_line(output, printable(lines[i]), indent);
+  return lines;
+}
+
+// The last of them that have room; what is before is `…`, and so is the end of one that is cut.
+std::vector<std::string> last_lines(std::vector<std::string> lines,
+                                    const std::string& indent,
+                                    std::size_t room) {
+  std::size_t used = 0;
+  std::size_t first = lines.size();
+  while (first > 0 && used + rows_of(lines[first - 1]) <= room) used += rows_of(lines[--first]);
+  if (first == 0) return lines;
+  if (room == 0) return {};
+  // The sign of what is left out has a row, too.
+  while (first < lines.size() && used + 1 > room) used -= rows_of(lines[first++]);
+  std::vector<std::string> shown{indent + "  | …"};
+  if (first == lines.size()) {
+    std::string last = lines.back();
+    last.resize(std::min(last.find('\n'), last.size()));
+    last = fitted(last + (last == lines.back() ? "" : " …"), page_width());
+    if (room == 1) return {last};
+    shown.push_back(last);
   }
+  shown.insert(shown.end(),
+               std::make_move_iterator(lines.begin() + static_cast<std::ptrdiff_t>(first)),
+               std::make_move_iterator(lines.end()));
+  return shown;
 }
 
 // A run by its id, and what it runs if that is known.
@@ -56,8 +98,34 @@ std::string named(const Json& id, const Json& name) {
   return called.empty() ? id.text() : fmt::format("{} ({})", id.text(), called);
 }
 
+struct Sentence {
+  std::string text;
+  std::size_t indent = 0;
+  Style style = Style::Plain;
+};
+
+std::size_t rows_of(const Sentence& sentence) {
+  const std::size_t width = page_width();
+  const std::size_t room = width > sentence.indent ? width - sentence.indent : width;
+  return rows_of(wrapped(sentence.text, room, sentence.indent));
+}
+
+// What is told of one that is waited for.
+struct Told {
+  std::vector<Sentence> sentences;
+  std::string indent;
+  std::vector<std::string> output;
+  bool is_one = true;  // and not how many more there are
+};
+
+std::size_t rows_of(const Told& told) {
+  std::size_t rows = 0;
+  for (const Sentence& each : told.sentences) rows += rows_of(each);
+  return rows;
+}
+
 // One of those that are waited for: indented by how far behind others it is.
-void tell_link(Output& output, const Json& link, const std::string& asker) {
+Told told_of(const Output& output, const Json& link, const std::string& asker) {
   const std::string indent(2 + 2 * static_cast<std::size_t>(link["depth"].number()), ' ');
   std::string line;
   if (link.has("waiter") && link["waiter"].text() != asker) {
@@ -73,12 +141,64 @@ void tell_link(Output& output, const Json& link, const std::string& asker) {
   if (link.has("label")) line += fmt::format(" ({})", printable(link["label"].text()));
   if (link.has("since")) line += " " + since(output, link["since"]);
   if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
-  output.sentence(indent + line, indent.size() + 4);
+  Told told{{{indent + line, indent.size() + 4}}, indent, {}};
   if (link.has("detail")) {
-    output.sentence(
-        indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim);
+    told.sentences.push_back(
+        {indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim});
   }
-  tell_output(output, link["output"].text(), indent);
+  told.output = lines_of(link["output"].text(), indent);
+  return told;
+}
+
+// ── One screen ──
+
+// How many rows each output may take, so that all together have no more than `room`: what a short
+// one leaves over is for the long ones.
+std::vector<std::size_t> shared_out(std::size_t room, const std::vector<Told>& page) {
+  std::vector<std::size_t> wanted(page.size());
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    for (const std::string& line : page[i].output) wanted[i] += rows_of(line);
+  }
+  std::vector<std::size_t> given(page.size());
+  for (bool gave = true; room > 0 && gave;) {
+    gave = false;
+    for (std::size_t i = 0; i < page.size() && room > 0; ++i) {
+      if (given[i] == wanted[i]) continue;
+      ++given[i];
+      --room;
+      gave = true;
+    }
+  }
+  return given;
+}
+
+// Who is waited for comes first, and what programs said has the rest.
+void tell_page(Output& output, std::vector<Told> page) {
+  std::size_t used = 0;
+  std::size_t shown = 0;
+  while (shown < page.size() && used + rows_of(page[shown]) <= rows_of_page) {
+    used += rows_of(page[shown++]);
+  }
+  std::ptrdiff_t left = 0;
+  if (shown < page.size()) {
+    shown = std::max<std::size_t>(shown, 2) - 1;  // a row for how many are left out
+    left = std::count_if(page.begin() + static_cast<std::ptrdiff_t>(shown),
+                         page.end(),
+                         [](const Told& told) { return told.is_one; });
+    page.resize(shown);
+    used = rows_of_page;
+  }
+  const std::vector<std::size_t> rooms = shared_out(rows_of_page - used, page);
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    for (const Sentence& each : page[i].sentences) {
+      output.sentence(each.text, each.indent, each.style);
+    }
+    for (const std::string& line :
+         last_lines(std::move(page[i].output), page[i].indent, rooms[i])) {
+      output.line(line);
+    }
+  }
+  if (left > 0) output.line(fmt::format("  … and {} more; `--json` has them", left));
 }
 
 // ── Many side by side ──
@@ -130,6 +250,7 @@ class Links {
   void tell(const Json::Array& chain) {
     for (const Json& link : chain) tell(link);
     close([](const Many&) { return true; });
+    tell_page(output_, std::move(page_));
   }
 
  private:
@@ -152,7 +273,7 @@ class Links {
       }
     }
     parents_.push_back(&link);
-    tell_link(output_, link, asker_);
+    page_.push_back(told_of(output_, link, asker_));
   }
 
   bool is_hidden(const OneOf& place, std::size_t depth) {
@@ -178,7 +299,11 @@ class Links {
       const Many& many = many_.back();
       const std::string indent(2 + 2 * many.depth, ' ');
       if (many.last.all > many.told) {
-        output_.line(fmt::format("{}… and {} more", indent, many.last.all - many.told));
+        page_.push_back(
+            {{{fmt::format("{}… and {} more", indent, many.last.all - many.told), indent.size()}},
+             indent,
+             {},
+             false});
       }
       many_.pop_back();
     }
@@ -186,6 +311,7 @@ class Links {
 
   Output& output_;
   std::string asker_;
+  std::vector<Told> page_;
   std::vector<const Json*> parents_;  // by depth
   std::vector<Many> many_;
   std::optional<std::size_t> hidden_;  // what is deeper than this is behind one that is not told
