@@ -33,9 +33,9 @@ Result<void> read_beanstalk_word(BeanstalkWords& words,
   const auto [end, error] =
       std::from_chars(value.data(), value.data() + value.size(), words.job_bytes);
   const bool whole = error == std::errc{} && end == value.data() + value.size();
-  if (!whole || words.job_bytes == 0 || words.job_bytes > limits::item_bytes) {
+  if (!whole || words.job_bytes > limits::item_bytes) {
     return fail(Error::Code::BadRequest,
-                fmt::format("{} needs a number from 1 to {}", word, limits::item_bytes));
+                fmt::format("{} needs a number from 0 to {}", word, limits::item_bytes));
   }
   return {};
 }

@@ -66,7 +66,8 @@ Result<Descriptor> listen_unix(const UnixAddress& where, std::string_view named_
   const std::string name = where.path.substr(slash + 1);
   const std::string parent = slash == 0 ? "/" : where.path.substr(0, slash);
   if (slash == std::string::npos || name.empty() || name.size() > 80) {
-    return fail(Error::Code::BadRequest, fmt::format("{} cannot be a socket's path", where.path));
+    return fail(Error::Code::BadRequest,
+                fmt::format("unix:{} cannot be a socket's path", where.path));
   }
   const std::string otherwise = fmt::format("name a socket in another folder with {}", named_by);
   Result<Descriptor> folder = open_private_folder(parent, true, otherwise);

@@ -282,6 +282,7 @@ void Connection::kick_job(ItemId id, Stamp now) {
 }
 
 void Connection::pause(const Line& line, Stamp now) {
+  if (!is_tube_name(line.name)) return say("BAD_FORMAT\r\n");
   if (!ledger_.exists(state(), line.name)) return say("NOT_FOUND\r\n");
   ensure(line.name, now);
   Tube& tube = ledger_.enter(state(), line.name);

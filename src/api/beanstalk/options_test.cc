@@ -50,12 +50,14 @@ TEST(BeanstalkOptions, WhatCannotBeIsRefused) {
                                                   {"-p"},
                                                   {"-z", "x"},
                                                   {"-f", "x"},
+                                                  {"-s", "x"},
                                                   {"-q"},
                                                   {"now"},
                                                   {"-"},
                                                   {"--help"}}) {
     EXPECT_FALSE(parse(words)) << words.front();
   }
+  EXPECT_EQ(parse({"--version"}).error().message, "unknown flag --version; try -h");
 }
 
 TEST(BeanstalkOptions, HelpAndVersionAreAskedForByLetters) {

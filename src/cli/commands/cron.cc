@@ -36,15 +36,6 @@ int told(Context& context, const Answer& answer) {
   return context.output.done();
 }
 
-// The run by its id, if it is one; a program has none that any command takes.
-std::string runs_of(const Json& cron) {
-  const auto& running = cron["running"].items();
-  if (running.empty()) return "-";
-  const std::string& first = running.front().text();
-  const std::string what = first.starts_with("pipe-") ? first : "a program";
-  return running.size() == 1 ? what : fmt::format("{} (+{})", what, running.size() - 1);
-}
-
 int list(Context& context, const Parsed&) {
   const Answer answer = list_all(context.client(), "cron.list", "crons", Json::object());
   if (!answer) return context.fail(answer.error());
@@ -67,7 +58,7 @@ int list(Context& context, const Parsed&) {
                cron["schedule"].text(),
                context.output.moment(cron["next"]),
                last_of_cron(context.output, cron),
-               runs_of(cron)});
+               runs_of_cron(cron)});
   }
   for (const auto& entry : defined) {
     names.push_back(entry.first);

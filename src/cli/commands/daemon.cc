@@ -191,6 +191,8 @@ int run(Context& context, const Parsed& parsed) {
 
 // The end of the log, and with -f what is added, also to the next file when it is turned over.
 int logs(Context& context, const Parsed& parsed) {
+  const std::int64_t most = parsed.number("lines").value_or(50);
+  if (most < 0) return context.misuse("-n must not be negative");
   const auto home = context.home();
   if (!home) return context.fail(home.error());
   const std::string path = home->path + "/daemon.log";
@@ -206,7 +208,6 @@ int logs(Context& context, const Parsed& parsed) {
     }
   };
   read_on();
-  const std::int64_t most = parsed.number("lines").value_or(50);
   std::size_t from = text.size();
   for (std::int64_t lines = 0; from > 0 && lines <= most; --from) {
     if (text[from - 1] == '\n' && ++lines > most) break;

@@ -98,12 +98,11 @@ std::string workers_table(const Output& output, const Json::Array& workers, std:
 std::string crons_table(const Output& output, const Json::Array& crons, std::size_t width) {
   Table table({{"CRON", Left, true}, {"SCHEDULE"}, {"NEXT"}, {"LAST"}, {"RUNS"}});
   for (const Json& cron : crons) {
-    const auto& running = cron["running"].items();
     table.add({printable(cron["name"].text()),
                cron["schedule"].text(),
                output.moment(cron["next"]),
                last_of_cron(output, cron),
-               running.empty() ? "-" : running.front().text()});
+               runs_of_cron(cron)});
   }
   return table.empty() ? "" : table.write(width, output);
 }
@@ -178,6 +177,14 @@ std::string board_line(const Json& board) {
   if (board["waiting"].number() > 0) line += fmt::format(", {} waiting", board["waiting"].text());
   if (board["expired"].number() > 0) line += fmt::format(", {} expired", board["expired"].text());
   return line;
+}
+
+std::string runs_of_cron(const Json& cron) {
+  const auto& running = cron["running"].items();
+  if (running.empty()) return "-";
+  const std::string& first = running.front().text();
+  const std::string what = first.starts_with("pipe-") ? first : "a program";
+  return running.size() == 1 ? what : fmt::format("{} (+{})", what, running.size() - 1);
 }
 
 Table::Cell last_of_cron(const Output& output, const Json& cron) {

@@ -108,7 +108,15 @@ int cancel_command(Context& context, const Parsed& parsed) {
 int resume_command(Context& context, const Parsed& parsed) {
   Json params = json_of({{"id", parsed.words[0]}, {"phase", text_of(parsed, "from")}});
   if (parsed.has("force")) params.set("force", true);
-  return tell_changed(context, context.client().change("pipeline.resume", std::move(params)));
+  const Answer answer = context.client().change("pipeline.resume", std::move(params));
+  // Nothing follows before the end of what runs was seen.
+  const std::string from(parsed.text("from").value_or(""));
+  const bool is_leaving = answer && !from.empty() && (*answer)["state"].text() == "running" &&
+                          (*answer)["phase"].text() != from;
+  if (!is_leaving || context.json() || context.quiet()) return tell_changed(context, answer);
+  context.output.line(fmt::format(
+      "{}; {} comes when that has ended", pipeline_line(context.output, *answer), from));
+  return context.output.done();
 }
 
 int pause_command(Context& context, const Parsed& parsed) {
