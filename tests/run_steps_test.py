@@ -176,6 +176,26 @@ class Steps(Project):
         self.assertEqual(self.data("show", id)["phases"][1]["visits"], 1)
         self.assertNotIn("(entered", self.out("show", id))
 
+    def test_a_running_one_that_is_sent_elsewhere_says_what_it_waits_for(self):
+        self.write("""
+            [command.deaf]
+            run = { pipeline = "deaf" }
+            [pipeline.deaf]
+            [[pipeline.deaf.phase]]
+            name = "one"
+            run  = "trap '' TERM; touch began; until [ -e free ]; do sleep 0.02; done"
+            [[pipeline.deaf.phase]]
+            name = "two"
+            run  = "echo two >> out"
+        """, "deaf.toml")
+        id = self.run_id("deaf")
+        self.until(lambda: os.path.exists(os.path.join(self.work, "began")))
+        self.assertIn("running in one; two comes when that has ended", self.out("resume", id, "--from", "two"))
+        self.touch("free")
+        self.reeve("wait", id, "--timeout", "30s")
+        with open(os.path.join(self.work, "out"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "two\n")
+
     def test_a_semaphore_and_a_dependency_are_shown(self):
         self.touch("ready")
         self.run_id("slots")
