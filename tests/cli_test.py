@@ -558,7 +558,7 @@ class Everyday(Home):
                             (["daemon", "run", "--beanstlak", "x"], "did you mean --beanstalk?"),
                             (["daemon", "run", "now"], 'unexpected argument "now"'),
                             (["daemon", "run", "--home", ""], "--home wants a folder"),
-                            (["daemon", "run", "--beanstalk-job-bytes", "0"], "from 1 to ")):
+                            (["daemon", "run", "--beanstalk-job-bytes", "1048577"], "from 0 to ")):
             self.assertIn(told, self.err(*words, code=2), words)
 
     def test_events_are_listed_followed_and_emitted(self):

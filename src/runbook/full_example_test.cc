@@ -195,7 +195,7 @@ TEST(FullExample, WhatTheCoreDoesNotKeep) {
   EXPECT_EQ(runbook.monitors.at("idle_agents"),
             (Monitor{"reeve agent list --state idle --json",
                      program("reeve agent idle-time {id} --over 5m"),
-                     {{"nudge", 1}, {"restart", 2}, {"escalate", 1}},
+                     {{"nudge", {}}, {"restart", 2}, {"escalate", {}}},
                      ""}));
   EXPECT_EQ(runbook.actions.at("nudge"), (Action{program("reeve agent nudge {id}"), 30s, 3}));
   EXPECT_EQ(runbook.set.hooks,

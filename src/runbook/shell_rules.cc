@@ -44,7 +44,8 @@ void Scanner::judge(const Command& command) {
   if (name == "source" || name == ".") return judge_source(command);
   for (std::size_t i = 0; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
-    if (is_one_of(name, {"eval", "trap", "unset", "alias"})) note_looked_into(word);
+    if (is_one_of(name, {"eval", "trap"})) note_run(command, word);
+    if (is_one_of(name, {"unset", "alias"})) note_looked_into(word);
     if (!word.has_holes()) continue;
     const Word before = i > 0 ? command.words[i - 1] : Word{};
     if (is_one_of(

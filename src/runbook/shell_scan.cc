@@ -207,12 +207,7 @@ void Scanner::backticks(bool in_double_quotes) {
     assignments_.push_back(std::move(each));
   }
   for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), outer(each.offset)});
-  integer_names_.merge(scanner.integer_names_);
-  array_names_.merge(scanner.array_names_);
-  map_names_.merge(scanner.map_names_);
-  references_.merge(scanner.references_);
-  calculated_.merge(scanner.calculated_);
-  looked_into_.merge(scanner.looked_into_);
+  learn_from(scanner);
   if (scanner.edits.empty()) return;
   depths_.insert(depths_.end(), scanner.depths_.begin(), scanner.depths_.end());
   for (Hole& hole : scanner.holes) {

@@ -155,6 +155,8 @@ class Scanner {
   void note_calculated(std::string_view text, const std::string& array = {});
   void note_looked_into(std::string_view text);
   void note_looked_into(const Word& word);
+  void note_run(const Command& command, const Word& word);
+  void learn_from(Scanner& inner);
   void note_parameter(std::string_view name, std::string_view rest);
   bool is_integer(const std::string& name) const;
   bool is_calculated(const std::string& name) const;

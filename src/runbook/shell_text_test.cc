@@ -208,6 +208,7 @@ TEST(ShellText, OrdinaryProgramsAreNoMistakes) {
         "cat <<A <<-B\n{x} $(echo {y})\nA\n\t{z}\n\tB\necho {w}",
         "make {x} > {file}.log 2>&1; make {x} &> {file}; make {x} 1>&2; exec 3>&1 {{fd}}>&2",
         "f() { local -n out=$1; out={x}; }; declare -A a; read -r b < {file}; echo ${!a[@]} ${!b}",
+        "n={x}; trap 'echo end $n; rm -f \"$n\"' EXIT; eval 'echo $n'",
         "[ -n {x} ] && [ {x} = {y} ] && test {x} -gt 3; printf '%s\\n' {x}",
         "a=({x} \"{y}\"); echo \"${a[@]}\"; source ./lib/{x}.sh; A={x} B={y} env"}) {
     EXPECT_EQ(mistakes_of(text), std::vector<std::string>{}) << text;

@@ -99,6 +99,33 @@ void Scanner::note_looked_into(const Word& word) {
   note_looked_into(text_.substr(word.begin, word.end - word.begin));
 }
 
+// What `eval` and `trap` are given is run. In single quotes it is run as it stands there: no value
+// is a part of its text, and its commands say what becomes of a variable.
+void Scanner::note_run(const Command& command, const Word& word) {
+  const std::string_view text = text_.substr(word.begin, word.end - word.begin);
+  const bool is_whole = command.name == "trap" || command.words.size() == 1;
+  const bool is_quoted = text.starts_with('\'') && text.find('\'', 1) == text.size() - 1;
+  if (!is_whole || !is_quoted || depth_ >= deepest) return note_looked_into(text);
+  Scanner scanner(text.substr(1, text.size() - 2));
+  scanner.depth_ = depth_ + 1;
+  scanner.commands(Until::End);
+  for (Assignment& each : scanner.assignments_) {
+    if (!each.word.has_holes()) assignments_.push_back(std::move(each));
+  }
+  for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), word.begin});
+  learn_from(scanner);
+}
+
+// A variable is what it was declared to be, and is used for what it is, wherever that stands.
+void Scanner::learn_from(Scanner& inner) {
+  integer_names_.merge(inner.integer_names_);
+  array_names_.merge(inner.array_names_);
+  map_names_.merge(inner.map_names_);
+  references_.merge(inner.references_);
+  calculated_.merge(inner.calculated_);
+  looked_into_.merge(inner.looked_into_);
+}
+
 // ${NAME REST}
 void Scanner::note_parameter(std::string_view name, std::string_view rest) {
   if (name.starts_with('!') && name.size() > 1) {
