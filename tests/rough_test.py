@@ -107,8 +107,8 @@ RUNBOOK = """
     retry     = { max = 100, interval = "20ms" }
     [guard.never]
     condition = "echo not yet; false"
-    retry     = { max = 100, interval = "20ms" }
-    timeout   = "300ms"
+    retry     = { max = 1000, interval = "20ms" }
+    timeout   = "2s"
 """
 
 

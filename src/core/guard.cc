@@ -132,7 +132,8 @@ void go_on(Step& step, const definition::Guard& definition, const Checking& was,
 }
 
 // The check that was under way when the time was up has ended. It was cut short: how it ended says
-// nothing about the guard. A wake that came meanwhile is not lost.
+// nothing about the guard, and if it had said nothing yet, what the one before said is still the
+// last. A wake that came meanwhile is not lost.
 void ask_at_last(Step& step,
                  const definition::Guard& definition,
                  const Checking& was,
@@ -140,7 +141,7 @@ void ask_at_last(Step& step,
                  Time now) {
   ++step.guard.checks;
   step.guard.last.reset();
-  keep_words(step.guard, outcome);
+  if (!outcome.output.empty() || step.guard.last_output.empty()) keep_words(step.guard, outcome);
   step.guard.state = Waiting{was.again ? now : saturating_add(now, interval_of(definition))};
   ask(step);
 }

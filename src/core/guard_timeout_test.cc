@@ -127,6 +127,16 @@ TEST(Guard, WhoseTimeIsUpInTheMiddleOfACheckEndsThatAndAsksWithWhatItSaid) {
   EXPECT_EQ(due_at(step.guard, definition), at(36s)) << "and it is polled on";
 }
 
+TEST(Guard, OfACheckThatWasEndedBeforeItSaidAnythingTheOneBeforeItIsTheLastThatSpoke) {
+  const definition::Guard definition = limited(OnTimeout::Escalate);
+  Guard ending = due(checking(at(0s)), definition, at(25s)).guard;
+  Outcome silent = exits(143, "");
+  silent.error = "ended on request";
+  EXPECT_EQ(checked(ending, definition, silent, at(26s)).guard.last_output, "ended on request");
+  ending.last_output = "not yet";
+  EXPECT_EQ(checked(ending, definition, silent, at(26s)).guard.last_output, "not yet");
+}
+
 TEST(Guard, ACheckThatPassesWhileItIsBeingEndedHasPassed) {
   const definition::Guard definition = limited(OnTimeout::Escalate);
   const Guard ending = due(checking(at(0s)), definition, at(25s)).guard;
