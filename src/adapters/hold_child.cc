@@ -1,5 +1,7 @@
 #include "adapters/hold_child.h"
 
+#include "adapters/pointers.h"
+
 #include <fmt/format.h>
 
 #include <array>
@@ -42,14 +44,6 @@ std::vector<std::string> words_for(const RunDirectory& folder, const RunSpec& sp
     words.insert(words.end(), {"-c", spec.text, "bash"});
   }
   return words;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 // A pane has its own terminal, and tells what it is.

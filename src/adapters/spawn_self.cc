@@ -1,5 +1,6 @@
 #include "adapters/spawn_self.h"
 
+#include "adapters/pointers.h"
 #include "adapters/process.h"
 #include "adapters/run_directory.h"
 
@@ -12,14 +13,6 @@ namespace reeve::adapters {
 namespace {
 
 constexpr int third = STDERR_FILENO + 1;
-
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
 
 // Where it prints to, at one of its two.
 void send_output(posix_spawn_file_actions_t& files, int output, int at) {
