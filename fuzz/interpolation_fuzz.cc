@@ -62,6 +62,19 @@ void shell(std::string_view text) {
   }
   for (const runbook::ShellMistake& mistake : made.mistakes) {
     require(mistake.offset <= text.size() && !mistake.message.empty(), "a mistake has its place");
+    require(mistake.carrier.empty(), "and is about the text, if nothing is carried to it");
+  }
+  const std::vector<std::string> carriers = {"V"};
+  const runbook::ShellText carried = runbook::shell_text(text, carriers);
+  require(carried.holes.size() == made.holes.size(), "what is carried is no part of the text");
+  require(carried.mistakes.size() >= made.mistakes.size(), "nor makes it better");
+  for (const runbook::ShellMistake& mistake : carried.mistakes) {
+    require(mistake.carrier.empty() || mistake.carrier == "V", "it is told of by its name");
+  }
+  const std::string shown =
+      runbook::shell_text_with(text, [](const std::string&) { return std::string("1"); });
+  if (text.find('{') == std::string_view::npos) {
+    require(shown == text, "what has no placeholder is shown as it is");
   }
   if (!made.mistakes.empty()) return;
   require(std::ranges::count(made.program, '\n') == std::ranges::count(text, '\n'),

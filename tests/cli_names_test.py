@@ -120,9 +120,28 @@ class Edges(Home):
             done = subprocess.run([REEVE.encode(), *words], env=self.env, cwd=self.work, capture_output=True, check=False)
             self.assertEqual(done.returncode, 2)
             self.assertIn(b"not UTF-8", done.stderr)
+        done = subprocess.run([REEVE.encode(), b"lock", b"acquire", b"a"], env={**self.env, "REEVE_HOLDER": b"\xfe"},
+                              cwd=self.work, capture_output=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(b"$REEVE_HOLDER is not UTF-8", done.stderr)
+        self.assertEqual(self.data("lock", "list")["locks"], [])
         # Data is whatever it is.
         subprocess.run([REEVE.encode(), b"queue", b"push", b"q", b"\xff"], env=self.env, cwd=self.work,
                        capture_output=True, check=True)
+
+    def test_what_is_empty_or_comes_from_the_environment_is_named(self):
+        self.assertIn("--dedupe wants a key", self.err("queue", "push", "q", "1", "--dedupe", "", code=2))
+        self.assertIn("--holder wants a name", self.err("lock", "acquire", "a", "--holder", "", code=2))
+        bad = {"REEVE_HOLDER": "x" * 300}
+        for words in (["lock", "acquire", "a"], ["queue", "take", "q"]):
+            self.assertIn("$REEVE_HOLDER is not a name", self.err(*words, code=2, env=bad))
+            self.assertIn("--holder is not a name", self.err(*words, "--holder", "y" * 300, code=2, env=bad))
+
+    def test_quiet_shows_the_id(self):
+        self.reeve("lock", "acquire", "a")
+        item = self.out("queue", "push", "q", "1", "-q")
+        for id in ("a", "q", item):
+            self.assertEqual(self.out("show", id, "-q"), id)
 
     def test_what_cannot_be_seen_is_shown(self):
         self.reeve("lock", "acquire", "a\u202eb\u200b")

@@ -2,15 +2,18 @@
 
 import json
 import os
+import shutil
 import signal
 import textwrap
 import unittest
+import unittest.mock
 
-from reeve_testing import Home, is_alive
+import reeve_testing
+from reeve_testing import REEVE, Home, is_alive
 
 
-class Hands(Home):
-    """A project with one pipeline in it."""
+class Project(Home):
+    """A project with a runbook in it."""
 
     def setUp(self):
         super().setUp()
@@ -41,6 +44,8 @@ class Hands(Home):
         with open(os.path.join(self.work, name), "w", encoding="utf-8"):
             pass
 
+
+class Hands(Project):
     def test_a_steps_files_have_the_mask_of_whoever_started_the_daemon(self):
         self.step("umask > mask; touch made")
         before = os.umask(0o027)
@@ -122,6 +127,133 @@ class Hands(Home):
                     self.assertNotIn(b"hunter2", file.read(), os.path.join(folder, name))
                 seen += 1
         self.assertGreater(seen, 2)
+
+
+SESSION = '''
+    [command.{name}]
+    run = {{ pipeline = "{name}" }}
+    [pipeline.{name}]
+    on_fail = "fail"
+    [[pipeline.{name}.phase]]
+    name  = "talk"
+    agent = "{name}"
+    [[pipeline.{name}.phase]]
+    name = "after"
+    run  = "echo after {name} >> effects.log"
+    [agent.{name}]
+    mode    = "session"
+    command = """
+    echo began {name} $$ >> effects.log
+    while read -r line; do
+      echo "got $line" >> effects.log
+      [ "$line" != end ] || exit 0
+    done
+    """
+'''
+
+
+class Adopted(Project):
+    """What runs on while there is no daemon, and whose end the next one sees once."""
+
+    def effects(self):
+        return self.read("effects.log").splitlines() if os.path.exists(f"{self.work}/effects.log") else []
+
+    def events(self, pattern, subject):
+        told = self.out("events", "--json", "-n", "1000", "--match", pattern).splitlines()
+        return [event for event in map(json.loads, told) if event["subject"] == subject]
+
+    def start_session(self, name):
+        """The run, its agent and the process of that."""
+        run = self.data("run", name)["pipeline"]
+        began = self.until(lambda: [line for line in self.effects() if line.startswith(f"began {name} ")])
+        agent = self.until(lambda: self.data("show", run).get("agents"))[0]["id"]
+        self.until(lambda: self.data("agent", "show", agent)["state"] != "pending")
+        return run, agent, int(began[0].split()[2])
+
+    def say(self, agent, text):
+        self.reeve("agent", "send", agent, text)
+        self.until(lambda: f"got {text}" in self.effects(), f"{text} was not heard")
+
+    def assert_ended_once(self, run, agent):
+        self.reeve("wait", run, "--timeout", "60s", timeout=70)
+        self.assertEqual(len(self.events("pipeline:complete", run)), 1)
+        self.assertEqual(len(self.events("task:started", agent)), 1)
+        self.assertEqual(len(self.events("task:complete", agent)), 1)
+        self.assertEqual(self.data("agent", "show", agent)["restarts"], 0)
+
+    def test_a_session_goes_on_without_a_daemon_and_the_next_one_talks_to_it_and_sees_its_end(self):
+        self.write(SESSION.format(name="one") + SESSION.format(name="two"))
+        one, first, process = self.start_session("one")
+        two, second, other = self.start_session("two")
+        for turn in ("a", "b"):
+            self.stop_daemon(signal.SIGKILL)
+            self.assertTrue(is_alive(process))
+            self.say(first, turn)
+        # The other one ends while nobody is there to see it.
+        self.stop_daemon(signal.SIGKILL)
+        os.kill(other, signal.SIGTERM)
+        self.until(lambda: not is_alive(other))
+        self.reeve("wait", two, "--timeout", "60s", code=1, timeout=70)
+        self.assertEqual(len(self.events("task:failed", second)), 1)
+        self.assertIn("signal", self.data("show", two)["error"])
+        self.assertTrue(is_alive(process))
+        self.say(first, "end")
+        self.assert_ended_once(one, first)
+        self.assertEqual(self.effects(), [f"began one {process}", f"began two {other}", "got a", "got b", "got end",
+                                          "after one"])
+
+    def test_a_program_that_is_replaced_adopts_what_the_old_one_began(self):
+        folder = os.path.join(self.base, "bin")
+        os.mkdir(folder)
+        program = os.path.join(folder, "reeve")
+        shutil.copy(REEVE, program)
+        self.write("""
+            [command.go]
+            args = "<what>"
+            run = { pipeline = "go" }
+            [pipeline.go]
+            inputs  = ["what"]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name = "work"
+            run  = "echo began {what} >> effects.log; until [ -e {what} ]; do sleep 0.02; done; reeve checkpoint c"
+            [[pipeline.go.phase]]
+            name = "after"
+            run  = "echo after {what} >> effects.log"
+        """ + SESSION.format(name="one").replace("\n    ", "\n            "))
+        with unittest.mock.patch.object(reeve_testing, "REEVE", program):
+            step = self.data("run", "go", "before")["pipeline"]
+            self.until(lambda: "began before" in self.effects())
+            session, agent, process = self.start_session("one")
+            old = self.daemon_pid()
+            self.assertEqual(os.readlink(f"/proc/{old}/exe"), program)
+            # As a package does it. The daemon goes on with a program that has no name any more.
+            shutil.copy(REEVE, program + ".new")
+            with open(program + ".new", "ab") as file:
+                file.write(b"another")
+            os.rename(program + ".new", program)
+            self.assertEqual(os.readlink(f"/proc/{old}/exe"), program + " (deleted)")
+            between = self.data("run", "go", "between")["pipeline"]
+            self.until(lambda: "began between" in self.effects())
+            self.assertEqual(self.daemon_pid(), old)
+            self.stop_daemon(signal.SIGKILL)
+            self.say(agent, "hello")
+            new = self.daemon_pid()
+            self.assertNotEqual(new, old)
+            self.assertTrue(os.path.samefile(f"/proc/{new}/exe", program))
+            self.assertTrue(is_alive(process))
+            for name in ("before", "between"):
+                self.touch(name)
+            for run in (step, between):
+                self.reeve("wait", run, "--timeout", "60s", timeout=70)
+                self.assertEqual(len(self.events("pipeline:complete", run)), 1)
+                self.assertEqual(len(self.data("show", run)["checkpoints"]), 1)
+            self.say(agent, "end")
+            self.assert_ended_once(session, agent)
+            self.stop_daemon()
+        effects = sorted(self.effects())
+        self.assertEqual(effects, ["after before", "after between", "after one", "began before", "began between",
+                                   f"began one {process}", "got end", "got hello"])
 
 
 if __name__ == "__main__":

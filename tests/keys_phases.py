@@ -4,6 +4,7 @@ import os
 import signal
 
 from keys_testing import Project, uses
+from reeve_testing import seconds_of
 
 
 class Commands(Project):
@@ -195,7 +196,7 @@ class Phases(Project):
         self.assertEqual(states, ["cancelled"])
 
     @uses("phase.lock", "phase.semaphore", "phase.semaphore.name", "phase.semaphore.weight",
-          "semaphore.capacity", "lock.max_hold")
+          "semaphore.capacity")
     def test_room(self):
         self.write("""
             [command.heavy]
@@ -217,7 +218,6 @@ class Phases(Project):
             capacity = 3
             [lock.one]
             [lock.two]
-            max_hold = "1h"
         """)
         heavy, light = self.begin("heavy"), self.begin("light")
         self.until(lambda: self.lines("fence"))
@@ -234,8 +234,75 @@ class Phases(Project):
         first, second = (int(line) for line in self.lines("fence"))
         self.assertLess(first, second)
 
-    @uses("phase.pre", "phase.post", "guard.condition", "guard.retry", "guard.retry.max",
-          "guard.retry.interval", "guard.wake_on", "guard.timeout", "guard.on_timeout")
+    @uses("phase.lock", "lock.max_hold")
+    def test_a_phase_that_holds_its_lock_for_too_long_is_ended_before_the_lock_is_given_on(self):
+        self.write("""
+            [command.long]
+            run = { pipeline = "long" }
+            [pipeline.long]
+            on_fail = "fail"
+            [[pipeline.long.phase]]
+            name = "work"
+            lock = "main"
+            run  = '''
+            trap 'sleep 0.5; echo ended >> out; exit 1' TERM
+            echo began >> out
+            while :; do sleep 0.05; done
+            '''
+            [command.next]
+            run = { pipeline = "next" }
+            [pipeline.next]
+            [[pipeline.next.phase]]
+            name = "work"
+            lock = "main"
+            run  = "echo next >> out"
+            [lock.main]
+            max_hold = "1s"
+        """)
+        id = self.begin("long")
+        self.until(lambda: self.lines("out") == ["began"])
+        next = self.begin("next")
+        shown = self.ends(id, "failed")
+        self.assertIn("max_hold exceeded", shown["error"])
+        self.ends(next)
+        self.assertEqual(self.lines("out"), ["began", "ended", "next"])
+        began, failed = (seconds_of(self.events(f"pipeline:{name}")[0]["at"]) for name in ("started", "failed"))
+        self.assertGreaterEqual(failed - began, 1)
+
+    @uses("guard.retry.max", "guard.retry.interval")
+    def test_a_guard_is_looked_at_as_often_as_it_says(self):
+        self.write("""
+            [command.pre]
+            run = { pipeline = "pre" }
+            [pipeline.pre]
+            on_fail = "fail"
+            [[pipeline.pre.phase]]
+            name = "work"
+            pre  = ["never"]
+            run  = "echo work >> out"
+            [command.post]
+            run = { pipeline = "post" }
+            [pipeline.post]
+            [[pipeline.post.phase]]
+            name = "work"
+            run  = "echo work >> out"
+            post = ["never"]
+            [guard.never]
+            condition = "echo look >> looks; false"
+            retry     = { max = 2, interval = "20ms" }
+        """)
+        shown = self.failed("pre")
+        self.assertIn("guard never", shown["error"])
+        self.assertEqual(self.lines("looks"), ["look"] * 3)
+        self.assertEqual(self.lines("out"), [])
+        id = self.begin("post")
+        self.assertIn("guard never", self.answer("fail"))
+        self.ends(id, "failed")
+        self.assertEqual(self.lines("looks"), ["look"] * 6)
+        self.assertEqual(self.lines("out"), ["work"])
+
+    @uses("phase.pre", "phase.post", "guard.condition", "guard.retry", "guard.retry.interval",
+          "guard.wake_on", "guard.timeout", "guard.on_timeout")
     def test_guards(self):
         self.write("""
             [command.go]

@@ -16,14 +16,18 @@ class Pipelines(Project):
             run  = { pipeline = "go" }
             [pipeline.go]
             inputs    = ["branch"]
-            workspace = { git = true, branch = "fix/{branch}", base = "main" }
+            workspace = { git = true, branch = "fix/{branch}", base = "release" }
             [[pipeline.go.phase]]
             name = "work"
             run  = "echo two > b.txt; git add b.txt; git commit -qm second; echo where=$PWD >> $REEVE_OUTPUT"
         """)
+        self.git("checkout", "-q", "-b", "release")
+        self.git("commit", "-q", "--allow-empty", "-m", "released")
+        self.git("checkout", "-q", "main")
+        self.git("commit", "-q", "--allow-empty", "-m", "later")
         shown = self.done("go", "7")
-        self.assertEqual(self.git("log", "--format=%s", "fix/7").split(), ["second", "first"])
-        self.assertEqual(self.git("log", "--format=%s", "main").split(), ["first"])
+        self.assertEqual(self.git("log", "--format=%s", "fix/7").split(), ["second", "released", "first"])
+        self.assertEqual(self.git("log", "--format=%s", "main").split(), ["later", "first"])
         self.assertNotEqual(shown["outputs"]["work"]["where"], self.work)
         self.assertFalse(self.has("b.txt"))
 
@@ -135,6 +139,36 @@ class Strategies(Project):
         self.done("go")
         self.assertEqual(self.lines("out"), tried)
 
+    @uses("attempt.fallback_on")
+    def test_the_next_way_is_tried_after_what_this_one_expects_and_nothing_else(self):
+        self.write("""
+            [command.go]
+            args = "<says>"
+            run  = { pipeline = "go" }
+            [pipeline.go]
+            inputs  = ["says"]
+            on_fail = "fail"
+            [[pipeline.go.phase]]
+            name     = "try"
+            strategy = "ways"
+            [strategy.ways]
+            [[strategy.ways.attempt]]
+            name        = "first"
+            run         = "echo first >> out; echo {says}; exit 1"
+            rollback    = "echo back >> out"
+            fallback_on = ["/^never[0-9]+ ever$/", "timeout"]
+            [[strategy.ways.attempt]]
+            name = "second"
+            run  = "echo second >> out"
+        """)
+        self.done("go", "Never17 ever")
+        self.assertEqual(self.lines("out"), ["first", "back", "second"])
+        for says in ("never ever", "never17 ever more", "timeout"):
+            self.file("out")
+            shown = self.failed("go", says)
+            self.assertEqual(self.lines("out"), ["first"], says)
+            self.assertIn(says, self.out("logs", shown["id"]))
+
     @uses("attempt.merge", "attempt.branch", "attempt.into")
     def test_merges(self):
         self.repository()
@@ -235,6 +269,30 @@ class Agents(Project):
         shown = self.failed("go")
         self.assertEqual(self.lines("out"), ["do it", "session"])
         self.assertEqual([phase["state"] for phase in shown["phases"]], ["done", "failed"])
+
+    @uses("agent.on_exit")
+    def test_a_session_that_ends_without_a_word_is_done_or_begun_again_or_asked_about(self):
+        words = ("done", "restart:1", "escalate")
+        self.write("".join(f"""
+            [command.{name}]
+            run  = {{ pipeline = "{name}" }}
+            [pipeline.{name}]
+            on_fail = "fail"
+            [[pipeline.{name}.phase]]
+            name  = "work"
+            agent = "{name}"
+            [agent.{name}]
+            mode    = "session"
+            command = "echo {name} >> out"
+            on_exit = "{word}"
+        """ for word, name in ((word, word.partition(":")[0]) for word in words)))
+        runs = {name: self.begin(name) for name in ("done", "restart", "escalate")}
+        self.ends(runs["done"])
+        self.assertIn("its restarts are used up", self.ends(runs["restart"], "failed")["error"])
+        self.blocked_by_agent(runs["escalate"])
+        self.assertIn("has ended", self.answer("done"))
+        self.ends(runs["escalate"])
+        self.assertEqual(sorted(self.lines("out")), ["done", "escalate", "restart", "restart"])
 
     @uses("agent.on_error", "agent.mode")
     def test_a_session_whose_program_fails_is_not_done(self):
@@ -338,11 +396,45 @@ class Agents(Project):
         self.assertEqual(self.lines("out").count("began"), 2, self.read("out"))
         nudges = [line for line in self.lines("out") if line.startswith("got") and "hello" not in line]
         self.assertGreaterEqual(len(nudges), 1, self.read("out"))
-        self.until(lambda: self.labels(id) == ["work#1 it", "work#1 it (2)"])
+        self.until(lambda: self.labels(id) == ["work#1 it", "work#1 it (2)"],
+                   lambda: f"{self.labels(id)}\n{self.read('out')}\n{self.out('logs', id, '--json')}")
         agent = self.data("show", id)["agents"][0]["id"]
         self.assertEqual(self.labels(agent), ["agent#1", "agent#2"])
         self.answer("done")
         self.ends(id)
+
+    @uses("agent.idle_timeout", "agent.on_idle")
+    def test_a_session_that_says_nothing_and_beats_is_not_idle(self):
+        self.write("".join(f"""
+            [command.{name}]
+            run  = {{ pipeline = "{name}" }}
+            [pipeline.{name}]
+            on_fail = "fail"
+            [[pipeline.{name}.phase]]
+            name  = "work"
+            agent = "{name}"
+            [agent.{name}]
+            mode         = "session"
+            command      = "until [ -e free ]; do {beat}; sleep 0.2; done; echo {name} >> out"
+            idle_timeout = "2s"
+            on_idle      = ["nudge:9", "fail"]
+        """ for name, beat in (("beats", "reeve heartbeat > beat 2>&1"), ("silent", "true"))))
+        beats = self.begin("beats")
+        self.until(lambda: self.events("task:heartbeat"))
+        silent = self.begin("silent")
+
+        def nudges():
+            return {each["agent"]: each["nudges"] for each in self.data("agent", "list")["agents"]}
+
+        # It began later, and its patience is at an end; so the other's would be by now.
+        self.until(lambda: nudges().get("silent"), "nobody minds that it is silent")
+        self.assertEqual(nudges()["beats"], 0)
+        self.file("free")
+        self.ends(beats)
+        self.ends(silent)
+        self.assertEqual(nudges()["beats"], 0)
+        self.assertEqual({each["subject"] for each in self.events("task:nudged")},
+                         {each["id"] for each in self.data("agent", "list")["agents"] if each["agent"] == "silent"})
 
     @uses("agent.mode", "agent.idle_timeout", "agent.on_idle")
     def test_one_that_is_run_to_completion_is_watched_if_its_limit_is_written(self):
@@ -367,7 +459,7 @@ class Agents(Project):
 
     def blocked_by_agent(self, id):
         return self.until(lambda: self.data("show", id).get("blocked_on", {}).get("kind") == "decision",
-                          f"nobody was asked: {self.out('why', id)}")
+                          lambda: f"nobody was asked: {self.out('why', id)}")
 
     @uses("agent.progress_timeout", "agent.checkpoint", "agent.checkpoint.every", "agent.checkpoint.run")
     def test_one_that_is_alive_and_gets_nowhere(self):

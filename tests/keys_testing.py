@@ -185,3 +185,7 @@ class Project(Home):
 
     def stats(self, queue):
         return self.data("queue", "stats", queue)["queues"][0]
+
+    def events(self, pattern):
+        told = self.out("events", "--json", "-n", "1000", "--match", pattern).splitlines()
+        return [json.loads(line) for line in told]

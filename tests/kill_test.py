@@ -1,8 +1,9 @@
 """The examples, while the daemon is killed -9 at random moments.
 
-Every step of a copy of the example notes who it is in a file (O_APPEND) before it does its work, so
-that what happens twice is seen. Every round is held to what the example does when nobody disturbs
-it. An example is played again until the daemon was killed REEVE_KILLS times in it (5); the moments
+Every step, attempt of a strategy, agent and script of a copy of the example notes who it is in a file
+(O_APPEND) before it does its work, so that what happens twice is seen; what has to happen twice, since
+somebody asked for it, the events say. Every round is held to what the example does when nobody
+disturbs it. An example is played again until the daemon was killed REEVE_KILLS times in it (5); the moments
 follow from REEVE_SEED, which a failure names.
 """
 
@@ -23,7 +24,9 @@ from reeve_testing import REEVE, Home, is_alive
 EXAMPLES = os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "examples")
 KILLS = int(os.environ.get("REEVE_KILLS", "5"))
 SEED = int(os.environ.get("REEVE_SEED", "0")) or int(time.time())
-NOTE = 'echo \\"$REEVE_PIPELINE $REEVE_PHASE $REEVE_ATTEMPT\\" >> {root}/effects.log; '
+NOTE = "echo {what} $REEVE_PIPELINE $REEVE_PHASE $REEVE_ATTEMPT >> {root}/effects.log"
+# What notes itself in a runbook, and the key of its program. Guards may be asked again at any time.
+NOTED = (("[[pipeline.", "phase", "run"), ("[[strategy.", "attempt", "run"), ("[agent.", "agent", "command"))
 
 
 class Killer(threading.Thread):
@@ -63,21 +66,34 @@ class Killed(Home):
             return False
 
     def copy(self, example, round):
-        """The example in a folder of its own, every phase of which notes itself first."""
+        """The example in a folder of its own, all programs of which note themselves first."""
         self.work = os.path.join(self.base, f"{example}-{round}")
         shutil.copytree(os.path.join(EXAMPLES, example), self.work)
         folder = os.path.join(self.work, ".reeve/runbooks")
         for name in os.listdir(folder):
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                text = file.read()
-            note = NOTE.format(root=self.work).replace("\\", "\\\\")
-            parts = re.split(r"(?m)^(?=\[)", text)
-            for at, part in enumerate(parts):
-                if part.startswith("[[") and "pipeline" in part:
-                    parts[at] = re.sub(r'(?m)^(run\s*= ")', r"\1" + note, part)
-            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-                file.write("".join(parts))
+            self.edit(os.path.join(folder, name), self.noted_runbook)
+        for name in os.listdir(self.work):
+            # Of the services' script most are questions; what it does is in a file of its own.
+            if name.endswith(".sh") and name not in ("test.sh", "services.sh"):
+                note = NOTE.format(what=f"script:{name}", root=self.work) + "\n"
+                self.edit(os.path.join(self.work, name), lambda text, note=note: text.replace("\n", "\n" + note, 1))
         self.reeve("runbook", "check")
+
+    def noted_runbook(self, text):
+        parts = re.split(r"(?m)^(?=\[)", text)
+        for at, part in enumerate(parts):
+            for head, kind, key in NOTED:
+                if part.startswith(head):
+                    name = re.search(r'(?m)^name\s*= "(.*)"', part) or re.match(r"\[agent\.(.*)\]", part)
+                    note = NOTE.format(what=f"{kind}:{name[1]}", root=self.work) + "; "
+                    parts[at] = re.sub(rf'(?m)^({key}\s*= ")', lambda found, note=note: found[1] + note, part)
+        return "".join(parts)
+
+    def edit(self, path, change):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(change(text))
 
     def lines(self, name):
         try:
@@ -86,13 +102,21 @@ class Killed(Home):
         except FileNotFoundError:
             return []
 
-    def phases(self):
-        """How often each phase ran, over all runs; in no run one attempt twice."""
+    def effects(self):
+        """How often each program ran, over all runs; in no run one attempt twice, and none that nobody asked for."""
         noted = collections.Counter(self.lines("effects.log"))
         twice = {line: count for line, count in noted.items() if count > 1}
-        self.assertEqual(twice, {}, "steps that happened twice")
-        self.assertEqual({line.split()[2] for line in noted}, {"1"}, "an attempt that nobody asked for")
-        return collections.Counter(line.split()[1] for line in noted)
+        self.assertEqual(twice, {}, "what happened twice")
+        again = {f"{event['data']['pipeline']} {event['data']['phase']} {event['data']['attempt']}"
+                 for event in self.events("pipeline:retry")}
+        for line in noted:
+            what, attempt = line.split(" ", 1)
+            self.assertTrue(attempt.endswith(" 1") or attempt in again, f"{what}: nobody asked for {attempt}")
+        return collections.Counter(line.split()[0] for line in noted)
+
+    def events(self, pattern):
+        told = self.out("events", "--match", pattern, "-n", "1000", "--json").splitlines()
+        return [json.loads(line) for line in told]
 
     def most_at_once(self, name):
         use = most = 0
@@ -165,27 +189,78 @@ class Killed(Home):
             self.git("add", "notes.txt", "main.c")
             self.git("commit", "-q", "-m", "first")
             self.git("checkout", "-q", "-b", "desk")
-            names = ["one", "two", "three", "notes-1", "notes-2"]
+            names = ["one", "two", "notes-1", "notes-2", "clash-1", "clash-2"]
+            files = {"notes": "notes.txt", "clash": "main.c"}
             for name in names:
-                self.branch(name, "notes.txt" if "notes" in name else f"{name}.txt", name)
+                self.branch(name, files.get(name[:5], f"{name}.txt"), f"// {name}")
             self.reeve("worker", "start", "merger")
             for name in names:
                 self.reeve("run", "merge", name, "-q")
+            # One of the two that clash needs a person, who is disturbed like everybody else.
+            self.until(lambda: len(self.lines(".reeve/merged.txt")) >= len(names) - 1, seconds=60)
+            decision, run, left = self.until(self.question)
+            self.mend(left)
+            self.answer(decision)
             self.until(lambda: len(self.lines(".reeve/merged.txt")) >= len(names), seconds=60)
             self.until(lambda: self.stats("merges")["completed"] == len(names))
+            self.reeve("wait", run)
             self.reeve("worker", "stop", "merger")
             self.assertEqual(sorted(self.lines(".reeve/merged.txt")), sorted(names))
+            self.assertIn(left, ("clash-1", "clash-2"))
+            answers = [event["data"]["choice"] for event in self.events("decision:resolved")]
+            self.assertEqual(answers, ["retry"], "answered once")
+            retries = [(event["data"]["pipeline"], event["data"]["attempt"]) for event in self.events("pipeline:retry")]
+            self.assertEqual(retries, [(run, 2)], "and done once")
             # Each commit is in main once, whichever way it came; main's files are those of all.
             subjects = collections.Counter(self.git("log", "--no-merges", "--format=%s", "main").split())
             self.assertEqual(subjects, collections.Counter(["first", *names]))
             files = self.git("ls-tree", "--name-only", "main").split()
-            self.assertEqual(set(files), {"main.c", "notes.txt", "one.txt", "two.txt", "three.txt"})
-            self.assertEqual(sorted(self.git("show", "main:notes.txt").split()), ["notes-1", "notes-2", "one"])
-            self.assertEqual(self.phases(), {"announce": len(names)})
+            self.assertEqual(set(files), {"main.c", "notes.txt", "one.txt", "two.txt"})
+            for file, kind in (("notes.txt", "notes"), ("main.c", "clash")):
+                lines = sorted(self.git("show", f"main:{file}").splitlines())
+                self.assertEqual([line for line in lines if line.startswith("//")], [f"// {kind}-1", f"// {kind}-2"])
+            self.check_resolvers(run)
+            self.assertEqual(self.effects(),
+                             {"phase:announce": len(names), "attempt:resolve": 2, "script:resolve.sh": 2})
             self.assertEqual(self.data("lock", "show", "main_branch")["state"], "free")
             self.assertEqual(self.git("worktree", "list").count("\n"), 0, "worktrees left behind")
 
         self.play("merge_queue", once)
+
+    def question(self):
+        """The one question there is, its run and the branch of that."""
+        asked = self.data("decision", "list")["decisions"]
+        if not asked:
+            return None
+        run = asked[0]["pipeline"]
+        return asked[0]["id"], run, self.data("show", run)["inputs"]["branch"]
+
+    def mend(self, branch):
+        self.git("checkout", "-q", "-B", branch, "main")
+        with open(os.path.join(self.work, "main.c"), "a", encoding="utf-8") as out:
+            out.write(f"// {branch}\n")
+        self.git("commit", "-q", "-a", "-m", branch)
+        self.git("checkout", "-q", "desk")
+
+    def answer(self, decision):
+        """While the daemon is killed, if it is there."""
+        answering = self.start("decision", "resolve", decision, "--choice", "retry")
+        time.sleep(random.Random(f"{SEED} {self.work}").random() * 0.03)
+        pid = self.daemon_pid()
+        if pid and self.is_daemon(pid):
+            os.kill(pid, signal.SIGKILL)
+        said = answering.communicate(timeout=60)
+        self.assertEqual(answering.returncode, 0, said)
+        self.reeve("decision", "resolve", decision, "--choice", "fail", code=5)
+
+    def check_resolvers(self, run):
+        """Of the script that resolves conflicts there were as many as its runs say, each in its own attempt."""
+        tried = collections.Counter(event["data"]["pipeline"] for event in self.events("strategy:attempt")
+                                    if event["data"]["what"] == {"was_tried": {"approach": "resolve"}})
+        noted = collections.Counter(line.split()[1] for line in self.lines("effects.log")
+                                    if line.startswith("attempt:resolve "))
+        self.assertEqual(noted, tried)
+        self.assertEqual(tried[run], 1)
 
     def stats(self, queue):
         return self.data("queue", "stats", queue)["queues"][0]
@@ -205,7 +280,8 @@ class Killed(Home):
             self.assertEqual(sorted(self.lines(".reeve/fixed.txt")), [str(bug) for bug in range(9)])
             tried = collections.Counter(self.lines(".reeve/tried.txt"))
             self.assertEqual(tried, {**{str(bug): 1 for bug in range(8)}, "8": 2, "9": 3})
-            self.assertEqual(self.phases(), {"reproduce": 13, "publish": 9})
+            self.assertEqual(self.effects(), {"phase:reproduce": 13, "agent:fixer": 13, "script:fixer.sh": 13,
+                                              "phase:publish": 9})
 
         self.play("bug_fix", once)
 
@@ -217,7 +293,7 @@ class Killed(Home):
             self.assertEqual(self.lines("out/package"), ["compile", "docs", "lint", "assets"])
             self.assertLessEqual(self.most_at_once("out/use"), 4)
             names = ["prepare", "package", "compile", "docs", "lint", "assets"]
-            self.assertEqual(self.phases(), {name: 1 for name in names})
+            self.assertEqual(self.effects(), {**{f"phase:{name}": 1 for name in names}, "script:part.sh": 4})
 
         self.play("build", once)
 
@@ -231,17 +307,14 @@ class Killed(Home):
             self.until(lambda: len(self.lines("runs.txt")) >= 5, seconds=60)
             self.reeve("cron", "disable", "often")
             self.until(lambda: not self.data("pipeline", "list", "--active")["pipelines"])
-            phases = self.phases()
-            self.assertEqual(phases["backup"], len(self.lines("runs.txt")))
-            self.assertEqual(phases["prune"], phases["backup"])
+            backups = len(self.lines("runs.txt"))
+            self.assertEqual(self.effects(), {"phase:backup": backups, "phase:prune": backups})
             self.assertEqual(len(os.listdir(os.path.join(self.work, "backups"))), 2)
-            events = self.out("events", "--match", "cron:**", "-n", "1000", "--json").splitlines()
-            fired = [event for event in map(json.loads, events)
-                     if (event["name"], event["subject"]) == ("cron:fired", "often")]
+            fired = [event for event in self.events("cron:fired") if event["subject"] == "often"]
             instants = collections.Counter(event["data"]["instant"] for event in fired)
             self.assertEqual([at for at, count in instants.items() if count > 1], [], "fired twice")
             runs = [run["state"] for run in self.data("pipeline", "list")["pipelines"]]
-            self.assertEqual(runs, ["done"] * phases["backup"])
+            self.assertEqual(runs, ["done"] * backups)
 
         self.play("nightly", once)
 
@@ -270,10 +343,15 @@ class Killed(Home):
             for name in names:
                 with open(os.path.join(self.work, name), "w", encoding="utf-8") as out:
                     out.write("picture\n")
-            self.reeve("run", "resize", *names, "--wait", "--timeout", "120s", timeout=130)
+            # The first does not end before a second has begun: so there is a time at which both are there.
+            begun = "until [ $(grep -c ' 1$' use.txt) -gt 1 ]; do sleep 0.02; done\nmkdir -p out\n"
+            self.edit(os.path.join(self.work, "resize.sh"), lambda text: text.replace("mkdir -p out\n", begun))
+            run = self.out("run", "resize", *names, "-q")
+            # Who waits gives up when the daemon died a hundred times; on a busy machine that may be too few.
+            self.until(lambda: self.start("wait", run, "--timeout", "5s").wait(60) == 0, seconds=180)
             self.assertEqual(len(self.lines("index.txt")), 200)
-            self.assertLessEqual(self.most_at_once("use.txt"), 8)
-            self.assertEqual(self.phases(), {"resize": 200, "index": 1})
+            self.assertIn(self.most_at_once("use.txt"), range(2, 9))
+            self.assertEqual(self.effects(), {"phase:resize": 200, "script:resize.sh": 200, "phase:index": 1})
 
         self.play("fan_out", once)
 

@@ -124,7 +124,7 @@ class Home(unittest.TestCase):
             if value:
                 return value
             time.sleep(0.01)
-        self.fail(complaint)
+        self.fail(complaint() if callable(complaint) else complaint)
 
     def pid_at(self, path):
         """The process whose number a script writes there: a file is there before what is in it."""

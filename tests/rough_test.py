@@ -241,7 +241,10 @@ class Rough(Home):
         # All that is started from now on lives in another boot: it is inherited.
         subprocess.run([*unshared, "bash", "-c",
                         'mount --bind "$1" /proc/sys/kernel/random/boot_id && exec "$2" daemon start', "-",
-                        fake, REEVE], env=self.env, cwd=self.work, check=True, stdin=subprocess.DEVNULL)
+                        fake, REEVE], env=self.env, cwd=self.work, check=True, stdin=subprocess.DEVNULL,
+                       stdout=subprocess.DEVNULL)
+        with open(f"/proc/{self.daemon_pid()}/root/proc/sys/kernel/random/boot_id", encoding="utf-8") as file:
+            self.assertEqual(file.read(), "01234567-89ab-cdef-0123-456789abcdef\n")
 
     def test_after_a_reboot_what_was_done_stays_done_and_the_rest_is_asked_about(self):
         unshared = None
@@ -251,8 +254,6 @@ class Rough(Home):
             if tried.returncode == 0:
                 unshared = words
                 break
-        if not unshared:
-            print("without mount namespaces: the boot id stays the same", flush=True)
         self.step('echo $$ > pid; while [ ! -e free ]; do sleep 0.05; done\n')
         asked, again = self.go("go", "x"), None
         self.pid_in("pid")
@@ -270,6 +271,9 @@ class Rough(Home):
         self.reeve("wait", asked, "--timeout", "30s")
         self.assertEqual(sorted(self.effects()),
                          ["after x", "after z", "again y", "again y", "before x", "before z", "work x", "work z"])
+        if not unshared:
+            self.skipTest("only with the same boot id, since there are no mount namespaces: "
+                          + tried.stderr.decode(errors="replace").strip())
 
     # ── Steps ──
 

@@ -4,10 +4,11 @@ import os
 import re
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 
-from reeve_testing import Terminal, is_alive
+from reeve_testing import REEVE, Terminal, is_alive
 from run_testing import Project
 
 FAMILY = """
@@ -545,6 +546,138 @@ class Why(Project):
         self.until(lambda: ", process " not in self.out("why", id))
         os.remove(os.path.join(self.work, "hold"))
         self.reeve("cancel", id)
+
+
+class Screens(Project):
+    def test_what_a_program_said_in_one_long_line_fits_a_screen(self):
+        self.write("""
+            [command.loud]
+            run = { pipeline = "loud" }
+            [pipeline.loud]
+            [[pipeline.loud.phase]]
+            name = "work"
+            run  = "seq 100 200; printf 'x%.0s' $(seq 1 100000); exit 1"
+            """)
+        id = self.run_id("loud")
+        self.blocked(id, "decision")
+        ask = self.data("decision", "list")["decisions"][0]["id"]
+        for words in (
+            ["status"],
+            [],
+            ["status", "--all"],
+            ["why", id],
+            ["why", ask],
+            ["show", id],
+            ["show", ask],
+            ["pipeline", "list"],
+            ["decision", "list"],
+            ["decision", "show", ask],
+            ["wait", id, "--timeout", "1ms"],
+        ):
+            terminal = Terminal(self, *words, env={"NO_COLOR": "1"})
+            terminal.end()
+            lines = terminal.seen.replace("\r", "").split("\n")
+            self.assertLessEqual(max(map(len, lines)), 80, terminal.seen)
+            self.assertLessEqual(len(lines), 24, terminal.seen)
+            self.assertIn("…", terminal.seen)
+            if ask not in words and "list" not in words:
+                self.assertIn(f"reeve decision ", terminal.seen)
+        shown = Terminal(self, "decision", "show", ask)
+        shown.end()
+        self.assertIn("answer: reeve decision resolve", shown.seen)
+        self.assertIn("--json` has all of it", shown.seen)
+        # Into a pipe nothing is cut; but what is told in passing is told in brief.
+        self.assertIn("x" * 60000, self.out("decision", "show", ask))
+        for words in (["status"], ["why", id], ["decision", "list"], ["show", id]):
+            self.assertLess(max(map(len, self.out(*words).split("\n"))), 600)
+        self.assertLess(len(self.err("wait", id, "--timeout", "1ms", code=124)), 600)
+        self.reeve("decision", "resolve", ask, "--choice", "fail")
+        ended = self.reeve("wait", id, code=1)
+        self.assertLess(len(ended.stdout), 600)
+        self.assertIn("x" * 60000, self.data("show", id)["error"])
+
+
+class Logs(Project):
+    def test_a_phase_may_be_called_anything_and_its_words_are_found(self):
+        long = "x" + "ß" * 99
+        names = ["guard x", "a/b", "50%2F", "a#b", ".dot", long]
+        text = """
+            [command.names]
+            run = { pipeline = "names" }
+            [guard.x]
+            condition = "echo the guard"
+            [pipeline.names]
+            """
+        for number, name in enumerate(names):
+            text += f"""
+            [[pipeline.names.phase]]
+            name = "{name}"
+            pre  = ["x"]
+            run  = "echo number {number}"
+            """
+        self.write(text)
+        id = self.data("run", "names", "--wait")["id"]
+        logs = self.reeve("logs", id)
+        self.assertEqual(logs.stdout, "".join(f"number {number}\n" for number in range(len(names))))
+        self.assertEqual(logs.stderr, "".join(f"{name}#1:\n" for name in names))
+        for number, name in enumerate(names):
+            self.assertEqual(self.out("logs", id, "--phase", name, "--attempt", "1"), f"number {number}")
+        guards = self.reeve("logs", id, "--guards")
+        self.assertIn("the guard\n", guards.stdout)
+        self.assertIn("guard x:\n", guards.stderr)
+        # As it was called before.
+        folder = os.path.join(self.home, "logs", id)
+        with open(os.path.join(folder, "a_b#1.9999-0.log"), "w", encoding="utf-8") as file:
+            file.write("old\n")
+        self.assertEqual(self.out("logs", id, "--phase", "a_b"), "old")
+
+    def test_what_is_not_utf8_is_refused_and_nothing_begins(self):
+        self.write("""
+            [command.say]
+            args = "<what>"
+            run  = { pipeline = "say" }
+            [pipeline.say]
+            inputs = ["what"]
+            [[pipeline.say.phase]]
+            name = "work"
+            run  = "echo {what}"
+            """)
+        for words in (["run", "say", b"\xff"], ["run", "say", "--", b"\xff"], ["pipeline", "start", "say", b"what=\xff"]):
+            done = subprocess.run([REEVE, *words], env=self.env, cwd=self.work, capture_output=True, check=False)
+            self.assertEqual(done.returncode, 2, done)
+            self.assertRegex(done.stderr, rb"argument [23] is not UTF-8: nothing was done")
+        self.assertEqual(self.data("pipeline", "list")["pipelines"], [])
+
+    def test_an_end_that_found_no_room_is_shown_behind_the_beginning(self):
+        self.write("""
+            [command.go]
+            run = { pipeline = "go" }
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "work"
+            run  = "echo first; while [ -e hold ]; do sleep 0.05; done"
+            """)
+        self.put("hold", "")
+        id = self.run_id("go")
+        self.until(lambda: self.out("logs", id) == "first")
+        folder = os.path.join(self.home, "logs", id)
+        (log,) = [each for each in os.listdir(folder) if each.startswith("work#1")]
+        for ending, text in ((".tail.1", "sec"), (".tail", "ond\nlast\n")):
+            with open(os.path.join(folder, log + ending), "w", encoding="utf-8") as file:
+                file.write(text)
+        # It goes on, and the end may change.
+        self.assertEqual(self.out("logs", id), "first")
+        for ending in (".tail.1", ".tail"):
+            os.remove(os.path.join(folder, log + ending))
+        os.remove(os.path.join(self.work, "hold"))
+        self.reeve("wait", id)
+        for ending, text in ((".tail.1", "sec"), (".tail", "ond\nlast\n")):
+            with open(os.path.join(folder, log + ending), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertRegex(self.out("logs", id), r"^first\n\n\[reeve\] \.\.\. .*\nsecond\nlast$")
+        with open(os.path.join(folder, log), "a", encoding="utf-8") as file:
+            file.write("\n[reeve] ... 7 bytes left out ...\n")
+        self.assertEqual(self.out("logs", id), "first\n\n[reeve] ... 7 bytes left out ...\nsecond\nlast")
 
 
 class Agents(Project):

@@ -89,6 +89,55 @@ class Runs(Project):
         self.assertEqual([p["name"] for p in self.data("show", other)["phases"]], ["build", "announce"])
         self.assertNotEqual(first["runbook"], self.data("show", other)["runbook"])
 
+    def test_the_steps_that_follow_are_those_of_the_text_it_began_with(self):
+        text = """
+            [command.go]
+            run = {{ pipeline = "go" }}
+            [pipeline.go]
+            [[pipeline.go.phase]]
+            name = "first"
+            pre  = ["fits"]
+            run  = "echo first {text} >> out; until [ -e free ]; do sleep 0.02; done"
+            {between}
+            [[pipeline.go.phase]]
+            name     = "second"
+            strategy = "ways"
+            post     = ["fits"]
+            [[pipeline.go.phase]]
+            name     = "third"
+            pipeline = "inner"
+            [pipeline.inner]
+            [[pipeline.inner.phase]]
+            name = "inside"
+            run  = "echo inside {text} >> out"
+            [strategy.ways]
+            [[strategy.ways.attempt]]
+            name = "way"
+            run  = "echo second {text} >> out"
+            [guard.fits]
+            condition = "echo guard {text} >> out"
+        """
+        self.write(text.format(text="old", between=""))
+        old = self.run_id("go")
+        self.until(lambda: self.said() == ["guard old", "first old"])
+        self.write(text.format(text="new", between='[[pipeline.go.phase]]\nname = "more"\nrun = "echo more >> out"'))
+        new = self.run_id("go")
+        self.until(lambda: self.said()[2:] == ["guard new", "first new"])
+        self.stop_daemon(signal.SIGKILL)  # what it was pinned to is on the disk
+        self.put("free", "")
+        self.reeve("wait", old, new)
+        followed = [line for line in self.said() if line.endswith("old")]
+        self.assertEqual(followed, ["guard old", "first old", "second old", "guard old", "inside old"])
+        self.assertEqual([line for line in self.said() if not line.endswith("old")],
+                         ["guard new", "first new", "more", "second new", "guard new", "inside new"])
+
+    def said(self):
+        path = os.path.join(self.work, "out")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return file.read().splitlines()
+
     def test_a_pipeline_is_started_by_its_own_name(self):
         self.write(BROKEN)
         id = self.data("pipeline", "start", "ship", "version=2", "note=n")["pipeline"]

@@ -79,6 +79,40 @@ class Waits(Held):
         waiting.send_signal(signal.SIGCONT)
         self.assertEqual(waiting.wait(30), 1)
 
+    def test_who_is_interrupted_is_told_of_what_goes_on(self):
+        id = self.held()
+        for words in (["wait", id, "--json"], ["run", "held", "--wait", "--json"]):
+            waiting = self.start(*words)
+            self.until_connected(waiting)
+            if words[0] == "run":
+                self.until(lambda: len(self.data("pipeline", "list")["pipelines"]) == 2)
+                time.sleep(0.2)
+            waiting.send_signal(signal.SIGINT)
+            told, _ = waiting.communicate(timeout=30)
+            self.assertEqual(waiting.returncode, 130)
+            error = json.loads(told)["error"]
+            self.assertEqual(error["code"], "INTERRUPTED")
+            self.assertEqual(error["message"], "it goes on; only the watching ended")
+            self.assertEqual([run["state"] for run in error["details"]["pipelines"]], ["running"])
+        self.assertNotEqual(error["details"]["pipelines"][0]["pipeline"], id)
+        waiting = self.start("wait", id, "-q")
+        self.until_connected(waiting)
+        waiting.send_signal(signal.SIGINT)
+        self.assertIn(f"only the watching ended: {id}\n", waiting.communicate(timeout=30)[1])
+        # A stream has no envelope.
+        following = self.start("run", "held", "--follow", "--json")
+        self.until_connected(following)
+        following.send_signal(signal.SIGINT)
+        for line in following.communicate(timeout=30)[0].splitlines():
+            self.assertNotIn("success", json.loads(line))
+        self.release()
+
+    def test_what_is_proposed_when_the_wait_is_over_can_be_typed(self):
+        first, second = self.held(), self.held()
+        told = self.err("wait", first, second, "--timeout", "1ms", code=124)
+        self.assertIn(f"the wait is over: {first} {second}; try `reeve why {first}`", told)
+        self.release()
+
 
 class Logs(Held):
     def test_who_reads_along_starts_no_daemon_and_reads_on_without_one(self):
@@ -171,7 +205,63 @@ class Agents(Project):
         self.assertIn("ended", self.out("agent", "kill", id))
         self.assertEqual(self.data("agent", "show", id)["state"], "cancelled")
         self.assertEqual(self.error("agent", "peek", id, code=5)["code"], "NOT_ALLOWED")
-        self.assertIn("there is no run to wait for", self.err("run", "mind", "--wait", code=2))
+
+    def test_one_by_itself_is_waited_for_followed_and_cancelled_like_a_run(self):
+        self.write("""
+            [command.mind]
+            args = "<code>"
+            run  = { agent = "minder" }
+            [agent.minder]
+            mode     = "print"
+            command  = "echo begun; while [ -e hold ]; do sleep 0.05; done; echo over; exit {code}"
+            on_error = "fail"
+        """)
+        self.assertIn("over", self.out("run", "mind", "0", "--follow"))
+        shown = self.data("run", "mind", "0", "--wait")
+        self.assertEqual((shown["agent"], shown["state"]), ("minder", "done"))
+        self.assertRegex(self.err("run", "mind", "0", "--wait"), r"^reeve: work-\w+ started$")
+        failure = self.error("run", "mind", "3", "--wait", code=1)
+        id = failure["details"]["id"]
+        self.assertEqual((failure["code"], failure["message"]), ("FAILED", f"{id} failed: exit code 3"))
+        self.assertEqual(self.out("wait", id, code=1), f"{id} minder failed: exit code 3")
+        self.assertEqual(self.out("wait", id, "--for", "done", "-q"), id)
+
+        self.put("hold", "")
+        self.assertIn("the wait is over", self.err("run", "mind", "0", "--wait", "--timeout", "100ms", code=124))
+        id = self.data("run", "mind", "0")["id"]
+        self.reeve("wait", id, "--for", "running")
+        waiting = self.start("wait", id)
+        many = self.start("wait", shown["id"], id[5:], "--any")
+        self.assertEqual(many.wait(60), 0)
+        self.assertEqual(self.out("cancel", id), f"{id} minder cancelled")
+        self.assertEqual(waiting.wait(60), 4)
+        self.reeve("cancel", id)  # one that is over stays as it is
+        self.assertEqual(self.error("wait", "work-zzzzzz", code=3)["code"], "NOT_FOUND")
+
+    @unittest.skipUnless(shutil.which("tmux"), "there is no tmux")
+    def test_who_waits_hears_what_one_asks_and_the_question_shows_its_screen(self):
+        self.write("""
+            [command.mind]
+            run = { agent = "minder" }
+            [agent.minder]
+            command      = "seq 20; echo shall I go on?; read -r word; echo heard $word; exit 0"
+            idle_timeout = "1s"
+            on_idle      = ["escalate"]
+        """)
+        waiting = self.start("run", "mind", "--wait")
+        asked = self.until(lambda: self.data("decision", "list")["decisions"])[0]
+        id = asked["subject"]
+        self.assertEqual(self.data("agent", "show", id)["blocked_on"]["name"], asked["id"])
+        late = self.start("wait", id)
+        told = self.out("decision", "show", asked["id"])
+        self.assertIn("the last 8 of its 21 lines:\n  | 14\n", told)
+        self.assertIn("\n  | shall I go on?\n", told)
+        self.assertEqual(self.data("decision", "show", asked["id"])["screen"][-1], "shall I go on?")
+        self.reeve("decision", "resolve", asked["id"], "--choice", "nudge", "-m", "yes")
+        for each in (waiting, late):
+            self.assertEqual(each.wait(60), 0)
+            self.assertIn(f"{id} asks: agent minder ({id}) is stuck: what now?", each.stderr.read())
+        self.assertNotIn("screen", self.data("decision", "show", asked["id"]))
 
 
 class Status(Held):

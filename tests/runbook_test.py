@@ -72,6 +72,28 @@ class Runbooks(Project):
         self.assertEqual(done.stdout, f"{hostile}|work|{self.work}\n")
         self.assertFalse(os.path.exists(self.home))
 
+    def test_a_value_in_env_is_calculated_with_only_if_it_is_an_integer(self):
+        text = """
+            [command.count]
+            args = "<n>"
+            run  = { pipeline = "count" }
+            [pipeline.count]
+            inputs  = ["n"]
+            on_fail = "fail"
+            [[pipeline.count.phase]]
+            name = "count"
+            run  = "(( N > 3 )) && touch counted"
+            env  = { N = "{n}" }
+        """
+        self.write(text)
+        self.assertIn("no mistakes", self.out("runbook", "check"))
+        self.reeve("run", "count", "5", "--wait")
+        self.assertTrue(os.path.exists(os.path.join(self.work, "counted")))
+        self.reeve("run", "count", "a[$(touch pwned)]", "--wait", code=1)
+        self.assertFalse(os.path.exists(os.path.join(self.work, "pwned")))
+        self.write(text.replace("(( N > 3 ))", "eval $N"))
+        self.assertIn("N has a placeholder in it", self.reeve("runbook", "check", code=1).stdout)
+
     def test_a_kind_of_agent_that_cannot_be_run_is_said_plainly(self):
         self.write("""
             [command.fix]

@@ -49,6 +49,7 @@ git add main.c
 GIT_EDITOR=true git rebase --continue >/dev/null
 git checkout --quiet desk
 decision=$(reeve decision list -q)
+reeve decision show "$decision" | grep -q 'conflict in main.c: that needs a person'
 run=$(reeve pipeline list --active -q)
 reeve decision resolve "$decision" --choice retry >/dev/null
 reeve wait "$run" --timeout 60s >/dev/null

@@ -15,7 +15,7 @@ constexpr std::size_t prompt_limit = std::size_t{1} << 20U;
 // A socket's address has room for 107 bytes; what is longer is reached from its folder.
 constexpr std::size_t socket_limit = 100;
 
-constexpr std::string_view common = R"bash(
+constexpr std::string_view tmux_begin = R"bash(
 set -u
 die() { echo "$*"; exit 1; }
 command -v tmux >/dev/null || die "there is no tmux on this machine"
@@ -101,7 +101,7 @@ Result<std::string> prompt_of(const Spawn& spawn) {
 
 Plan plan_typing(EffectId id, WorkId work, const std::string& text, const Surroundings& around) {
   Plan plan;
-  plan.spec.text = std::string(common) + std::string(send_text);
+  plan.spec.text = std::string(tmux_begin) + std::string(send_text);
   Variables values = tmux_variables(work, around);
   values.emplace_back("T_BUFFER", "reeve-" + to_text(id));
   set_environment(plan.spec, around, id, values, {});
@@ -152,7 +152,7 @@ Result<SessionPlan> session_plan(EffectId id, const Spawn& spawn, const Surround
   plan.pane.spec.timeout.reset();  // the core keeps its time
 
   RunSpec& spec = plan.start.spec;
-  spec.text = std::string(common) + std::string(start_text);
+  spec.text = std::string(tmux_begin) + std::string(start_text);
   Variables values = tmux_variables(spawn.work, around);
   values.emplace_back("T_BUFFER", "reeve-" + to_text(id));
   values.emplace_back("T_PROGRAM", around.program);

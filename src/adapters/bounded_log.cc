@@ -16,6 +16,11 @@ Descriptor make(const std::string& path) {
   return Descriptor(open(path.c_str(), write_flags, 0600));
 }
 
+void cut(const Descriptor& file, off_t size) {
+  if (!file || size < 0) return;
+  [[maybe_unused]] const int failed = ftruncate(file.get(), size);
+}
+
 }  // namespace
 
 BoundedLog::BoundedLog(std::string path, std::uint64_t limit)
@@ -86,7 +91,8 @@ void BoundedLog::turn_over() {
 void BoundedLog::finish() {
   if (left_out_ > 0 && head_) {
     const std::string line = "\n[reeve] ... " + std::to_string(left_out_) + " bytes left out ...\n";
-    [[maybe_unused]] const ssize_t size = ::write(head_.get(), line.data(), line.size());
+    const off_t end = lseek(head_.get(), 0, SEEK_END);
+    if (put(head_, line) != line.size()) cut(head_, end);
   }
   tail_.reset();
   for (const char* end : {".tail.1", ".tail"}) {
@@ -94,13 +100,17 @@ void BoundedLog::finish() {
     if (path_.empty() || access(path.c_str(), F_OK) != 0) continue;
     const Descriptor from(open(path.c_str(), O_RDONLY | O_CLOEXEC));
     std::array<char, std::size_t{64} * 1024> block{};
+    const off_t before = head_ ? lseek(head_.get(), 0, SEEK_END) : -1;
     bool is_whole = static_cast<bool>(from);
     for (ssize_t size = 0;
          is_whole && (size = read(from.get(), block.data(), block.size())) != 0;) {
       const auto count = static_cast<std::size_t>(std::max<ssize_t>(size, 0));
       is_whole = size > 0 && put(head_, {block.data(), count}) == count;
     }
-    if (!is_whole) break;  // there is no room: it stays where it is
+    if (!is_whole) {  // there is no room: it stays where it is, and is nowhere twice
+      cut(head_, before);
+      break;
+    }
     unlink(path.c_str());
   }
   head_.reset();

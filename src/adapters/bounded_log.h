@@ -14,7 +14,7 @@
 //     NAME          the head; when it has ended, all of it:
 //                   head, "[reeve] ... 123456 bytes left out ...", tail
 //     NAME.tail     while it runs over, or if there was no room to put them together: the newest
-//     NAME.tail.1   and what came before that
+//     NAME.tail.1   and what came before that; who reads NAME when it has ended reads on in these
 namespace reeve::adapters {
 
 class BoundedLog {

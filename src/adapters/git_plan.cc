@@ -14,7 +14,7 @@ constexpr Duration git_limit = 60s;
 constexpr Duration prune_limit = 30s;
 
 // What all of them begin with. The last line that is said is the reason.
-constexpr std::string_view common = R"bash(
+constexpr std::string_view git_begin = R"bash(
 set -u
 export LC_ALL=C.UTF-8 GIT_TERMINAL_PROMPT=0 GIT_EDITOR=true
 die() { echo "$*"; exit 1; }
@@ -230,7 +230,7 @@ Plan plan_of(EffectId id,
              const Surroundings& around) {
   Plan plan;
   RunSpec& spec = plan.spec;
-  spec.text = std::string(common) + std::string(text);
+  spec.text = std::string(git_begin) + std::string(text);
   Variables environment;
   if (const auto* found = around.state().pipelines.pipelines.find(pipeline)) {
     environment = found->origin->environment;

@@ -137,6 +137,26 @@ TEST_F(HoldWordsTest, ATailThatFindsNoRoomStaysWhereItIs) {
   EXPECT_EQ(home.read("kept"), "new");
 }
 
+TEST_F(HoldWordsTest, ATailThatFindsRoomForHalfOfItIsNowhereTwice) {
+  for (const rlim_t room : {210U, 250U, 350U}) {
+    BoundedLog log(home.at("kept"), 400);
+    for (int i = 0; i < 100; ++i) log.write("0123456789");
+    log.write("end");
+    const std::string tails = home.read("kept.tail.1") + home.read("kept.tail");
+    {
+      const FileLimit limit(room);
+      log.finish();
+    }
+    std::string all = home.read("kept");
+    if (std::filesystem::exists(home.at("kept.tail.1"))) all += home.read("kept.tail.1");
+    all += home.read("kept.tail");
+    EXPECT_TRUE(all.ends_with(tails)) << room;
+    const std::string before = all.substr(0, all.size() - tails.size());
+    EXPECT_EQ(before.find("0123456789", 200), std::string::npos) << room;
+    EXPECT_EQ(before.size() > 200, room > 210) << room;
+  }
+}
+
 TEST_F(HoldWordsTest, WhatWasHalfWrittenCounts) {
   BoundedLog log(home.at("kept"), 400);
   for (int i = 0; i < 10; ++i) {

@@ -46,16 +46,6 @@ std::string value_of(const Variables& variables, std::string_view name) {
   return {};
 }
 
-std::string file_name(std::string_view label) {
-  std::string name(label.substr(0, 150));
-  for (char& letter : name) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (letter == '/' || byte < 0x20 || byte == 0x7F) letter = '_';
-  }
-  if (name.empty() || name.front() == '.') name.insert(0, "_");
-  return name;
-}
-
 // `merge#2 checkpoint`. (An approach called `x checkpoint` is `merge#2 x checkpoint`.)
 bool is_checkpoint(std::string_view label) {
   constexpr std::string_view end = " checkpoint";
@@ -202,7 +192,7 @@ std::string log_path(const Surroundings& around,
                      EffectId id) {
   std::string path = around.home + "/logs/";
   if (!folder.empty()) path += std::string(folder) + "/";
-  path += file_name(label);
+  path += codec::log_name(label);
   const bool is_attempt = label.find('#') != std::string_view::npos || label == "agent";
   if (is_attempt) path += "." + to_text(id);
   return path + ".log";

@@ -24,8 +24,9 @@
 //     logs/work-81hd2k/agent.1250-0.log              an attempt of an agent
 //     logs/hook.log, notify.log, ...                 what belongs to no pipeline: the last one
 //
-// with what cannot stand in a file's name as `_`. Effects count up, so of the files of one label
-// the one with the larger numbers is the later.
+// with what cannot stand in a file's name as `%2F`, and what is too long cut (codec/log_folder.h).
+// A guard has no number. Effects count up, so of the files of one label the one with the larger
+// numbers is the later.
 namespace reeve::adapters {
 
 // What runs have from whoever started the daemon, whatever the daemon itself has made of it.

@@ -25,13 +25,6 @@ constexpr std::uint64_t the_nursery = the_processes - 1;
 
 constexpr auto logs_again = 10min;
 
-void listen_to(const Descriptor& poll, int descriptor, std::uint64_t number) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = number;
-  epoll_ctl(poll.get(), EPOLL_CTL_ADD, descriptor, &event);
-}
-
 // Whether what the logs are of is not over.
 bool is_open(const State& state, std::string_view name) {
   if (const std::optional<PipelineId> id = parse_id<PipelineId>(name)) {
@@ -43,8 +36,6 @@ bool is_open(const State& state, std::string_view name) {
   const task::Task* task = attempt ? state.tasks.tasks.find(attempt->work) : nullptr;
   return task && !task->over_at;
 }
-
-Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
 
 }  // namespace
 
@@ -59,12 +50,19 @@ Runner::Runner(Surroundings around, std::string boot_id)
           {.bytes = keeping_.all},
           [this](std::string_view name) { return is_open(around_.state(), name); },
           [this](const std::string& folder) { remove(folder); }) {
-  listen_to(poll_, timer_.get(), the_timer);
-  listen_to(poll_, processes_.fd(), the_processes);
-  if (nursery_) listen_to(poll_, nursery_.fd(), the_nursery);
+  listen_to(timer_.get(), the_timer);
+  listen_to(processes_.fd(), the_processes);
+  if (nursery_) listen_to(nursery_.fd(), the_nursery);
 }
 
 Runner::~Runner() = default;
+
+void Runner::listen_to(int descriptor, std::uint64_t number) const {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.u64 = number;
+  epoll_ctl(poll_.get(), EPOLL_CTL_ADD, descriptor, &event);
+}
 
 void Runner::begin() {
   adopt_sessions();
@@ -183,7 +181,7 @@ void Runner::born(Nursery::Born news) {
   run.hold = Process{news.pid, news.start_time, boot_id_};
   run.pidfd = std::move(news.pidfd);
   if (run.pidfd) {  // else it is looked at
-    listen_to(poll_, run.pidfd.get(), news.number);
+    listen_to(run.pidfd.get(), news.number);
     if (run.grace) signal_hold(run);
   }
   if (const auto* to = std::get_if<dispatch::Address>(&run.what.to)) {
@@ -201,7 +199,7 @@ void Runner::remove(const std::string& folder) {
 
 Runner::RunNo Runner::add(Run run) {
   const RunNo number = ++last_run_;
-  if (run.pidfd) listen_to(poll_, run.pidfd.get(), number);
+  if (run.pidfd) listen_to(run.pidfd.get(), number);
   runs_.emplace(number, std::move(run));
   return number;
 }

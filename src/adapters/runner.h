@@ -111,6 +111,10 @@ class Runner final : public engine::Hands {
   };
   using RunNo = std::uint64_t;
 
+  static Outcome failed(std::string error) {
+    return {.ended = Ended::Failed, .error = std::move(error)};
+  }
+  void listen_to(int descriptor, std::uint64_t number) const;
   void done(EffectId effect, Outcome outcome, std::vector<std::string> folders = {});
   Run run_for(const Start& start, const std::string& path) const;
   Result<void> launch(Run run, const Plan& plan);

@@ -16,16 +16,6 @@ using namespace std::chrono_literals;
 constexpr auto first_look = 50ms;
 constexpr std::chrono::milliseconds rarest_look = 1s;
 
-void listen_to(const Descriptor& poll, int descriptor, std::uint64_t number) {
-  epoll_event event{};
-  event.events = EPOLLIN;
-  event.data.u64 = number;
-  epoll_ctl(poll.get(), EPOLL_CTL_ADD, descriptor, &event);
-}
-
-Outcome failed(std::string error) { return {.ended = Ended::Failed, .error = std::move(error)}; }
-Outcome unknown(std::string error) { return {.ended = Ended::Unknown, .error = std::move(error)}; }
-
 }  // namespace
 
 // A kill that was asked for is asked for again.
@@ -116,7 +106,7 @@ void Runner::watch_hold(RunNo number) {
   const Life life = life_of(*run.hold, boot_id_);
   if (life == Life::Gone) return hold_ended(number);
   if (!pidfd || life == Life::CannotTell) return;
-  listen_to(poll_, pidfd.get(), number);
+  listen_to(pidfd.get(), number);
   run.pidfd = std::move(pidfd);
   if (run.grace) signal_hold(run);
 }
@@ -139,13 +129,13 @@ void Runner::hold_ended(RunNo number) {
         run.hold = lost.hold;
         const Result<std::vector<ProcessStatus>> left = left_of(run);
         if (!left || !left->empty()) return orphan(run);
-        Outcome outcome = unknown("its hold was killed");
+        Outcome outcome{.ended = Ended::Unknown, .error = "its hold was killed"};
         outcome.timed_out = run.timed_out;
         ended(number, std::move(outcome));
       },
       [&](const RunDirectory::Never&) { ended(number, failed("it could not be started")); },
       [&](const RunDirectory::Unreadable& it) {
-        if (!it.may_pass) ended(number, unknown(it.why));
+        if (!it.may_pass) ended(number, {.ended = Ended::Unknown, .error = it.why});
       });
 }
 

@@ -71,7 +71,7 @@ TEST_F(RunnerTest, WhatAnAttemptSaysIsKeptByPipelineAndLabel) {
   EXPECT_EQ(home.read(folder + "work#1." + to_text(first) + ".log"), "one\n");
   play(shell("echo a", "guard tests/pass").effect.what);
   play(shell("echo b", "guard tests/pass").effect.what);
-  EXPECT_EQ(home.read(folder + "guard tests_pass.log"), "b\n");
+  EXPECT_EQ(home.read(folder + "guard tests%2Fpass.log"), "b\n");
 }
 
 TEST_F(RunnerTest, TheFolderOfARunGoesWhenItsOutcomeIsDurable) {

@@ -240,6 +240,10 @@ std::string how_to_answer(DecisionId id, const decision::Decision& decision) {
   return text;
 }
 
+std::string question_in_words(DecisionId id, const decision::Decision& decision) {
+  return fmt::format("{} (answer: {})", decision.question, how_to_answer(id, decision));
+}
+
 std::span<const Named> decision_methods() { return methods; }
 
 }  // namespace reeve::api

@@ -122,7 +122,7 @@ void tell_forced(Tell& tell, const Reply& reply) {
   const bool shared = name.starts_with("//");
   const LockName lock_name{shared ? shared_project : tell.project(), name.substr(shared ? 2 : 0)};
   const lock::Lock* lock = tell.state().locks.locks.find(lock_name);
-  const bool ending = lock && std::holds_alternative<lock::Ending>(lock->state);
+  const bool ending = lock && state_of(lock_name, *lock, tell.state(), tell.now().now) == "ending";
   tell.result().field("name", name).field("outcome", ending ? "ending" : "released");
 }
 

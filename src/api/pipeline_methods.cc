@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 namespace reeve::api {
 namespace {
@@ -150,7 +151,7 @@ void finish(Asking& ask) {
   std::optional<std::string> error;
   if (const auto text = ask.params.text("error")) error = std::string(*text);
   const std::string phase(ask.params.text("phase").value_or(""));
-  const auto attempt = ask.params.integer("attempt", 0);
+  const auto attempt = ask.params.integer("attempt", 0, std::numeric_limits<std::uint32_t>::max());
   const std::string text(ask.params.need_text("id"));
   if (!ask.params.finish()) return ask.answer([](Tell&) {});
   const auto id = id_asked<PipelineId>(ask, pipelines(ask.state()), text, "pipeline");
@@ -170,7 +171,10 @@ void finish(Asking& ask) {
     });
     return;
   }
-  ask.submit_and_look("pipeline", pipeline::Finish{*id, error}, tell_now);
+  // What is due by now may end that attempt before this is heard: the core looks, too.
+  pipeline::Finish command{*id, error, phase, std::nullopt};
+  if (attempt) command.attempt = static_cast<std::uint32_t>(*attempt);
+  ask.submit_and_look("pipeline", std::move(command), tell_now);
 }
 
 void remove_workspace(Asking& ask) {

@@ -130,7 +130,8 @@ TEST_F(RunMethods, AnAgentIsIdleWhenThereWasNoSignOfLifeForTenSeconds) {
 
   counter.pass(2min);
   counter.pass(2min);
-  EXPECT_TRUE(has(ask("agent.show", of(id)), {R"("state":"stuck")"}));
+  EXPECT_TRUE(has(ask("agent.show", of(id)),
+                  {R"("state":"stuck")", R"("blocked_on":{"kind":"decision","name":"ask-)"}));
   EXPECT_TRUE(has(ask("agent.list", of_idle), {id, R"("state":"stuck")"}));
 }
 

@@ -72,11 +72,17 @@ void show_meta(Tell& tell, const Boxed<HolderMeta>& meta) {
   if (known && known->process) json.field("pid", known->process->pid);
 }
 
-std::string_view state_of(const lock::Lock& lock, const State& state, Time now) {
+std::string_view state_of(const LockName& name,
+                          const lock::Lock& lock,
+                          const State& state,
+                          Time now) {
   return match(
       lock.state,
       [](const lock::Free&) { return "free"; },
       [&](const lock::Held& held) {
+        // Of a phase that is being ended: it gives it back when that was observed.
+        const pipeline::Hold hold = pipeline::hold_of(state, name, held.tenure.holder);
+        if (hold == pipeline::Hold::BeingLeft) return "ending";
         return is_over(held.tenure.lease, state.leases_from, now) ? "stale" : "held";
       },
       [](const lock::Stale&) { return "stale"; },
@@ -85,7 +91,7 @@ std::string_view state_of(const lock::Lock& lock, const State& state, Time now) 
 
 void show_lock(Tell& tell, const State& state, const LockName& name, const lock::Lock& lock) {
   JsonWriter& json = tell.json;
-  json.field("name", tell.name(name)).field("state", state_of(lock, state, tell.now().now));
+  json.field("name", tell.name(name)).field("state", state_of(name, lock, state, tell.now().now));
   if (const lock::Tenure* tenure = lock::tenure_of(lock)) {
     show_tenure(tell, state, *tenure, !std::holds_alternative<lock::Held>(lock.state));
   }

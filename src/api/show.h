@@ -36,6 +36,9 @@ void show_event(Tell& tell, const State& state, const Event& event);
 std::string_view state_of(const queue::Item& item);
 
 // The state of a lock at this moment: "free", "held", "stale", "ending".
-std::string_view state_of(const lock::Lock& lock, const State& state, Time now);
+std::string_view state_of(const LockName& name,
+                          const lock::Lock& lock,
+                          const State& state,
+                          Time now);
 
 }  // namespace reeve::api

@@ -136,7 +136,7 @@ Block of_decision(const State& state, const Pipeline& pipeline, Block block) {
   for (const DecisionId id : open_decisions(state, pipeline.id)) {
     const decision::Decision& decision = *state.decisions.decisions.find(id);
     block.name = to_text(id);
-    block.detail = fmt::format("{} (answer: {})", decision.question, how_to_answer(id, decision));
+    block.detail = question_in_words(id, decision);
     break;
   }
   return block;
@@ -328,15 +328,27 @@ std::optional<Block> block_of(const Tell& tell, const State& state, const Pipeli
   return block;
 }
 
-std::string run_of(const Pipeline& pipeline) {
-  const auto of_action = [](const pipeline::Acting& acting) {
+namespace {
+
+std::string run_of_agent(const State& state, WorkId work) {
+  const task::Task* task = state.tasks.tasks.find(work);
+  const bool is_there = task && task->attempt && task->body != task::Body::None;
+  return is_there ? run_text(task->run) : std::string();
+}
+
+}  // namespace
+
+std::string run_of(const State& state, const Pipeline& pipeline) {
+  const auto of_action = [&](const pipeline::Acting& acting) {
     return match(
         acting.what,
         [](const pipeline::ShellRun& run) { return run_text(run.effect); },
-        [](const pipeline::AgentRun&) { return std::string(); },
-        [](const pipeline::StrategyRun& run) {
+        [&](const pipeline::AgentRun& run) { return run_of_agent(state, run.work); },
+        [&](const pipeline::StrategyRun& run) {
           const EffectId* effect = std::get_if<EffectId>(&run.running);
-          return effect ? run_text(*effect) : std::string();
+          if (effect) return run_text(*effect);
+          const WorkId* work = std::get_if<WorkId>(&run.running);
+          return work ? run_of_agent(state, *work) : std::string();
         },
         [](const pipeline::Children&) { return std::string(); });
   };
@@ -348,9 +360,11 @@ std::string run_of(const Pipeline& pipeline) {
       [](const pipeline::Guarding& at) { return at.check ? run_text(*at.check) : std::string(); },
       [](const pipeline::Acquiring&) { return std::string(); },
       of_action,
-      [](const pipeline::Leaving& leaving) {
+      [&](const pipeline::Leaving& leaving) {
         const EffectId* effect = std::get_if<EffectId>(&leaving.still);
-        return effect ? run_text(*effect) : std::string();
+        if (effect) return run_text(*effect);
+        const WorkId* work = std::get_if<WorkId>(&leaving.still);
+        return work ? run_of_agent(state, *work) : std::string();
       },
       [](const pipeline::Clearing& clearing) { return run_text(clearing.effect); });
 }
@@ -382,7 +396,7 @@ void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, boo
   if (!pipeline.branch.empty()) json.field("branch", pipeline.branch);
   if (in_list) return;
 
-  if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
+  if (const std::string run = run_of(state, pipeline); !run.empty()) json.field("run", run);
   if (pipeline.failure) json.field("last_error", pipeline.failure->error);
   json.field("runbook", pipeline.origin->set.hash);
   show_holding(tell, pipeline);

@@ -148,6 +148,16 @@ void show_attempts(Tell& tell, const State& state, const task::Task& task) {
   tell.json.end_array();
 }
 
+// As of a pipeline that waits for an answer.
+void show_question_of(Tell& tell, const State& state, const task::Task& task) {
+  const DecisionId* id = state.decisions.open_of.find(decision::WorkOwner{task.id});
+  if (!id) return;
+  const decision::Decision& decision = *state.decisions.decisions.find(*id);
+  tell.json.key("blocked_on").begin_object().field("kind", "decision").field("name", to_text(*id));
+  tell.moment("since", decision.opened_at);
+  tell.json.field("detail", question_in_words(*id, decision)).end_object();
+}
+
 // The last one of that name: those of the run itself stand behind its inputs.
 std::string_view value_in(const definition::Map& variables, std::string_view name) {
   for (auto at = variables.rbegin(); at != variables.rend(); ++at) {
@@ -205,6 +215,7 @@ void show_agent(Tell& tell, const State& state, const task::Task& task) {
     json.field("seen", agent::text_of(task.seen.doing));
     if (!task.seen.detail.empty()) json.field("detail", task.seen.detail);
   }
+  show_question_of(tell, state, task);
   if (task.body == task::Body::Unseen) json.field("unseen", true);
   json.field("nudges", task.nudges).field("restarts", task.restarts);
   if (!task.begun->workspace.empty()) json.field("workspace", task.begun->workspace);

@@ -44,7 +44,7 @@ const definition::Pipeline* definition_of(const State& state, const pipeline::Pi
 const definition::Phase* phase_in(const definition::Pipeline& definition, std::string_view name);
 
 // The run under way: `<sequence>-<index>`, the name of its folder; empty if there is none.
-std::string run_of(const pipeline::Pipeline& pipeline);
+std::string run_of(const State& state, const pipeline::Pipeline& pipeline);
 
 // A line of a list, or all there is to know.
 void show_pipeline(Tell& tell,
@@ -79,6 +79,8 @@ PipelineId pipeline_of(const State& state, const decision::Owner& owner);
 std::vector<std::string> offered(const decision::Decision& decision);
 // A command that a shell takes as it stands, with the first choice, and the others as words of one.
 std::string how_to_answer(DecisionId id, const decision::Decision& decision);
+// The question, and that command behind it.
+std::string question_in_words(DecisionId id, const decision::Decision& decision);
 // Those that are open for this pipeline.
 std::vector<DecisionId> open_decisions(const State& state, PipelineId pipeline);
 void show_decision(Tell& tell,

@@ -143,7 +143,7 @@ void show_status(Tell& tell, const State& state) {
   std::uint64_t stale = 0;
   std::uint64_t waiting = 0;
   each_of(state.locks.locks, tell.project(), [&](const LockName& name, const lock::Lock& lock) {
-    const std::string_view how = state_of(lock, state, now);
+    const std::string_view how = state_of(name, lock, state, now);
     held += how == "held" || how == "ending" ? 1U : 0U;
     stale += how == "stale" ? 1U : 0U;
     waiting += lock.waiting;

@@ -146,6 +146,9 @@ std::optional<Next> next_of(const State& state, const pipeline::Pipeline& pipeli
       case pipeline::Reason::Guard:
         return next_of_guard(state, pipeline, now);
       case pipeline::Reason::Backoff:
+        if (pipeline.paused) {
+          return Next{"it is paused before it is tried again", timer(pipeline::Timer::Backoff)};
+        }
         return Next{fmt::format("phase {} is tried again", blocked->resume_phase),
                     timer(pipeline::Timer::Backoff)};
       case pipeline::Reason::Decision:
@@ -198,7 +201,7 @@ void Chain::running(const pipeline::Pipeline& pipeline) {
   json.field("pipeline_name", pipeline.origin->name).field("depth", depth_);
   tell_.moment("since", pipeline.phase_started_at);
   json.field("detail", what_it_does(state_, pipeline, now_));
-  if (const std::string run = run_of(pipeline); !run.empty()) json.field("run", run);
+  if (const std::string run = run_of(state_, pipeline); !run.empty()) json.field("run", run);
   const std::vector<PipelineId> open = open_children(state_, pipeline.id);
   if (!open.empty()) json.field("children", open.size());
   json.end_object();
@@ -279,10 +282,7 @@ void why_decision(Tell& tell, const State& state, DecisionId id) {
   Chain chain(tell, state);
   chain.begin();
   if (is_open) {
-    chain.fact("decision",
-               to_text(id),
-               decision.opened_at,
-               fmt::format("{} (answer: {})", decision.question, how_to_answer(id, decision)));
+    chain.fact("decision", to_text(id), decision.opened_at, question_in_words(id, decision));
   }
   chain.end();
   tell.json.key("line").begin_array().end_array();
@@ -300,10 +300,8 @@ void why_agent(Tell& tell, const State& state, WorkId id) {
   const DecisionId* asked = state.decisions.open_of.find(decision::WorkOwner{task.id});
   if (asked) {
     const decision::Decision& decision = *state.decisions.decisions.find(*asked);
-    chain.fact("decision",
-               to_text(*asked),
-               decision.opened_at,
-               fmt::format("{} (answer: {})", decision.question, how_to_answer(*asked, decision)));
+    chain.fact(
+        "decision", to_text(*asked), decision.opened_at, question_in_words(*asked, decision));
   } else if (!std::holds_alternative<task::Done>(task.state)) {
     chain.fact("agent",
                task.begun->name,

@@ -138,6 +138,14 @@ struct Shape {
   Operations operations = {};
 };
 
+// The place of a field within the value at this address.
+inline const void* at_offset(const void* value, std::size_t offset) {
+  return static_cast<const std::byte*>(value) + offset;
+}
+inline void* at_offset(void* value, std::size_t offset) {
+  return static_cast<std::byte*>(value) + offset;
+}
+
 // How a value with defaults is made. Types that have no default of their own say here what they
 // begin as before they are read.
 template <class T>

@@ -198,9 +198,14 @@ class Reader {
         break;
       case Takes::Text:
         if (option.completes != Completes::File && !codec::is_utf8(value)) {
-          return fmt::format("the value of --{} is not UTF-8", option.name);
+          return fmt::format("the value of --{} is not UTF-8: nothing was done", option.name);
         }
-        if (option.name == "holder" && value.empty()) return "--holder wants a name";
+        if (option.name == "holder" && value.empty()) {
+          return "--holder wants a name, and was given nothing";
+        }
+        if (option.name == "dedupe" && value.empty()) {
+          return "--dedupe wants a key, and was given nothing";
+        }
         break;
       case Takes::Nothing:
         break;
@@ -228,10 +233,11 @@ class Reader {
   std::size_t at_ = 0;
 };
 
-// Names and texts are UTF-8: what is not would come out as another name. Data is handed over as it
-// is, and the paths of files are the file system's.
+// Names and texts are UTF-8: what is not would come out as another one. Data is handed over as it
+// is, and the paths of files are the file system's; but what a command of a runbook is given is
+// text, though it may name a file.
 bool must_be_text(const Command& command, std::size_t place) {
-  if (command.arguments.empty()) return !command.passes_options;
+  if (command.arguments.empty() || command.passes_options) return true;
   const Argument& argument = command.arguments[std::min(place, command.arguments.size() - 1)];
   return argument.completes != Completes::File && !argument.name.starts_with("DATA");
 }
@@ -239,7 +245,9 @@ bool must_be_text(const Command& command, std::size_t place) {
 std::string judge_arguments(const Command& command, const Parsed& parsed) {
   for (std::size_t i = 0; i < parsed.words.size(); ++i) {
     if (!must_be_text(command, i)) continue;
-    if (!codec::is_utf8(parsed.words[i])) return fmt::format("argument {} is not UTF-8", i + 1);
+    if (!codec::is_utf8(parsed.words[i])) {
+      return fmt::format("argument {} is not UTF-8: nothing was done", i + 1);
+    }
   }
   std::size_t least = 0;
   bool unbounded = command.passes_options;

@@ -115,7 +115,8 @@ TEST(Args, ComplaintsSayWhatWasWanted) {
   const auto complaint = [](const Words& words) { return parsed(words).error().message; };
 
   EXPECT_EQ(complaint({"lock", "acquire"}), "lock acquire wants NAME");
-  EXPECT_EQ(complaint({"lock", "acquire", "a", "--holder", ""}), "--holder wants a name");
+  EXPECT_EQ(complaint({"lock", "acquire", "a", "--holder", ""}),
+            "--holder wants a name, and was given nothing");
   EXPECT_EQ(complaint({"lock", "acquire", "a", "--wait", "-5s"}),
             "--wait wants a duration such as 30s or 1h30m, not \"-5s\"");
   EXPECT_EQ(complaint({"lock", "run", "a"}), "lock run wants a command behind --");

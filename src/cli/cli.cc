@@ -119,6 +119,9 @@ int run(std::span<const std::string_view> words, const Parts& parts) {
   const bool tells_itself = found.command->passes_options && !parsed->words.empty();
   if (parsed->has("help") && !tells_itself) return tell_help(context, found.group, found.command);
   context.parts = &parts;
+  if (std::string wrong = context.wrong_in_environment(); !wrong.empty()) {
+    return context.misuse(std::move(wrong));
+  }
   return found.command->run(context, *parsed);
 }
 

@@ -2,6 +2,7 @@
 
 #include "cli/project.h"
 #include "cli/text.h"
+#include "codec/json_text.h"
 #include "codec/shell_word.h"
 #include "config/files.h"
 
@@ -18,6 +19,12 @@ namespace {
 
 // Longer than any process: a hundred years.
 constexpr Duration while_it_lives = std::chrono::hours(24 * 365 * 100);
+
+// What an option is without being given.
+const char* variable_of(std::string_view option) {
+  if (option == "holder") return "REEVE_HOLDER";
+  return option == "runner" ? "REEVE_RUNNER" : nullptr;
+}
 
 // A mistake in the file is told by whoever needs what it says, and by `reeve config` and `doctor`:
 // how the telling looks is not worth a refusal.
@@ -45,6 +52,9 @@ Context::Context(const Parsed& parsed, std::string version) : version_(std::move
   if (parsed.command != nullptr) {
     output.command = parsed.command->name;
     options_ = parsed.command->options;
+    for (const Option& option : options_) {
+      if (parsed.has(option.name)) given_.emplace_back(option.name);
+    }
   }
   if (const auto home = parsed.text("home")) home_ = *home;
   if (const auto project = parsed.text("project")) project_ = *project;
@@ -145,6 +155,18 @@ Failure failure_of(const config::Mistakes& mistakes) {
   return Failure{"CONFIG_WRONG", message, json_of({{"mistakes", all}})};
 }
 
+std::string Context::wrong_in_environment() const {
+  for (const Option& option : options_) {
+    const char* const variable = variable_of(option.name);
+    if (variable == nullptr || std::ranges::find(given_, option.name) != given_.end()) continue;
+    const auto value = environment(variable);
+    if (value && !codec::is_utf8(*value)) {
+      return fmt::format("${} is not UTF-8: nothing was done", variable);
+    }
+  }
+  return {};
+}
+
 // In the words of the command line, not in those of the protocol.
 int Context::fail(Failure failure) {
   const Json::Array& mistakes = failure.details["mistakes"].items();
@@ -168,7 +190,11 @@ int Context::fail(Failure failure) {
   std::ranges::replace(option, '_', '-');
   const bool is_option = std::ranges::find(options_, option, &Option::name) != options_.end();
   if (!field.empty() && is_option && failure.message.starts_with(field + " ")) {
-    failure.message.replace(0, field.size(), "--" + option);
+    const bool is_given = std::ranges::find(given_, option) != given_.end();
+    const auto variable = variable_of(option);
+    const bool is_inherited = !is_given && variable && environment(variable);
+    failure.message.replace(
+        0, field.size(), is_inherited ? fmt::format("${}", variable) : "--" + option);
   }
   failure.message = here(failure.message);
   return output.fail(failure);

@@ -57,6 +57,9 @@ class Context {
   // given to this one.
   std::string here(std::string_view text) const;
 
+  // What is wrong with that which the command takes from its environment; empty: nothing.
+  std::string wrong_in_environment() const;
+
   // The usual ends of a command.
   int fail(Failure failure);
   int misuse(std::string message);
@@ -70,6 +73,7 @@ class Context {
   std::optional<std::string> project_;
   std::string version_;
   std::span<const Option> options_;  // of the command
+  std::vector<std::string> given_;   // which of them were
   std::unique_ptr<Client> client_;
   std::optional<config::Settings> settings_;
 };

@@ -137,6 +137,17 @@ void Output::sentence(std::string_view text, std::size_t indent, Style style) {
   line(margin + styled(style, wrapped(words, width - furthest, indent, furthest - before)));
 }
 
+std::string Output::brief(std::string_view text, std::size_t margin, std::size_t width) {
+  constexpr std::size_t most = 300;
+  return in_brief(text, most, width > 2 * margin ? width - margin : width);
+}
+
+std::string Output::on_screen(std::string_view text, std::size_t margin) {
+  const std::size_t width = out_width();
+  return width > 2 * margin ? in_brief(text, 4 * (width - margin), width - margin)
+                            : std::string(text);
+}
+
 void Output::err(std::string_view text) const { write_all(STDERR_FILENO, text); }
 
 void Output::note(std::string_view line) const {

@@ -75,6 +75,13 @@ class Output {
   // The same, broken between words where a terminal would break it within one; what follows is
   // indented.
   void sentence(std::string_view text, std::size_t indent = 2, Style style = Style::Plain);
+  // What happened to something, told in passing: some lines at most, wherever it goes, for a
+  // program may have said anything. `margin`: how far from the left it stands, of so many cells.
+  static std::string brief(std::string_view text,
+                           std::size_t margin,
+                           std::size_t width = out_width());
+  // Some lines of a terminal at most; elsewhere all of it.
+  static std::string on_screen(std::string_view text, std::size_t margin);
   // At once.
   void err(std::string_view text) const;
   void note(std::string_view line) const;

@@ -120,6 +120,16 @@ std::string printable(std::string_view text) {
   return safe;
 }
 
+std::vector<std::string_view> split_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t newline = std::min(text.find('\n'), text.size());
+    lines.push_back(text.substr(0, newline));
+    text.remove_prefix(std::min(text.size(), newline + 1));
+  }
+  return lines;
+}
+
 std::string fitted(std::string_view text, std::size_t width) {
   if (display_width(text) <= width) return std::string(text);
   if (width == 0) return "";
@@ -148,7 +158,44 @@ std::size_t end_of_word(std::string_view text) {
   return end == std::string_view::npos ? space : std::min(text.find(' ', end), text.size());
 }
 
+// Where what is to be done begins: behind what happened, which may be of any length.
+std::size_t begin_of_advice(std::string_view text) {
+  const std::size_t command = text.rfind("`reeve ");
+  if (command == std::string_view::npos) return text.size();
+  constexpr std::size_t most_before = 12;  // " (answer: "
+  for (const std::string_view mark : {"; ", " ("}) {
+    const std::size_t begin = text.rfind(mark, command);
+    if (begin != std::string_view::npos && command - begin <= most_before) return begin;
+  }
+  return command;
+}
+
 }  // namespace
+
+std::string in_brief(std::string_view text, std::size_t most, std::size_t widest) {
+  std::string whole;
+  if (display_width(text) > most) {
+    std::string_view advice = text.substr(begin_of_advice(text));
+    const std::size_t command = std::min(advice.find('`'), advice.size());
+    const std::size_t end = std::min(advice.find('`', command + 1), advice.size());
+    // A command that is cut is none.
+    if (end > most / 2) advice = "";
+    const std::string last = fitted(advice, std::max(end + 1, most / 2));
+    whole = fitted(text.substr(0, text.size() - advice.size()), most - display_width(last)) + last;
+    text = whole;
+  }
+  if (widest == 0) return std::string(text);
+  std::string words;
+  while (!text.empty()) {
+    const std::size_t space = end_of_word(text);
+    const std::string_view word = text.substr(0, space);
+    const bool is_command = word.find("`reeve ") != std::string_view::npos;
+    words += is_command ? std::string(word) : fitted(word, widest);
+    if (space < text.size()) words += ' ';
+    text.remove_prefix(std::min(text.size(), space + 1));
+  }
+  return words;
+}
 
 std::string wrapped(std::string_view text,
                     std::size_t width,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Texts as a terminal shows them, and moments as people say them.
 namespace reeve::cli {
@@ -17,8 +18,16 @@ std::size_t display_width(std::string_view text);
 // writing around, becomes `\u{202e}`.
 std::string printable(std::string_view text);
 
+// Its lines, without their ends. What ends with a newline has no empty line behind it.
+std::vector<std::string_view> split_lines(std::string_view text);
+
 // At most `width` cells; what does not fit ends in `…`.
 std::string fitted(std::string_view text, std::size_t width);
+
+// What is longer than `most` cells without its middle: the beginning, `…`, and the command to copy
+// that stands at its end, with what is around it ("; `reeve why deploy`"). `widest`: what else is
+// one word and longer than that ends in `…`; 0: words are whole.
+std::string in_brief(std::string_view text, std::size_t most, std::size_t widest = 0);
 
 // Breaks at spaces into lines of at most `width` cells; every line but the first is indented by so
 // much. A word that is longer has a line of its own, and so has a command to copy, in backquotes

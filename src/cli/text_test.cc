@@ -1,5 +1,6 @@
 #include "cli/text.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace reeve::cli {
@@ -43,6 +44,20 @@ TEST(Text, LinesBreakBetweenWordsAndNeverWithinACommand) {
   EXPECT_EQ(wrapped("see `reeve why", 8, 0), "see\n`reeve\nwhy");
 }
 
+TEST(Text, WhatIsLongIsToldInBriefWithTheCommandAtItsEnd) {
+  const std::string many(100, 'x');
+  EXPECT_EQ(in_brief("short; try `reeve why it`", 30), "short; try `reeve why it`");
+  EXPECT_EQ(in_brief(fmt::format("it said {}; `reeve why it`", many), 40),
+            "it said xxxxxxxxxxxxxxx…; `reeve why it`");
+  EXPECT_EQ(in_brief(fmt::format("{} (answer: `reeve a`, or b, or c)", many), 40),
+            "xxxxxxxxxxxxxxxxxxx… (answer: `reeve a`…");
+  EXPECT_EQ(in_brief(many, 9), "xxxxxxxx…");
+  // A command that has no room is not cut: there is none.
+  EXPECT_EQ(in_brief(fmt::format("`reeve why {}`", many), 12), "`reeve why …");
+  EXPECT_EQ(in_brief("a xxxxxxxxxxxx `reeve why something` b", 80, 5),
+            "a xxxx… `reeve why something` b");
+}
+
 TEST(Text, MomentsAreReadAndWrittenTheSame) {
   EXPECT_EQ(parse_moment("1970-01-01T00:00:01.250Z"), 1250);
   EXPECT_EQ(parse_moment("2024-02-29T12:00:00Z"), 1709208000000);
@@ -60,6 +75,12 @@ TEST(Text, DistancesAreToldInTwoUnitsAtMost) {
   EXPECT_EQ(relative(0, 59'990), "59s ago");
   EXPECT_EQ(relative(0, 7'200'000), "2h ago");
   EXPECT_EQ(relative(0, 90'061'000), "1d1h ago");
+}
+
+TEST(Text, LinesAreWithoutTheirEnds) {
+  EXPECT_EQ(split_lines(""), std::vector<std::string_view>{});
+  EXPECT_EQ(split_lines("a\n\nb"), (std::vector<std::string_view>{"a", "", "b"}));
+  EXPECT_EQ(split_lines("a\nb\n"), (std::vector<std::string_view>{"a", "b"}));
 }
 
 TEST(Text, NumbersForPeople) {

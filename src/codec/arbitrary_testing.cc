@@ -12,8 +12,6 @@
 namespace reeve::testing {
 namespace {
 
-void* at(void* value, std::size_t offset) { return static_cast<std::byte*>(value) + offset; }
-
 std::uint64_t some_integer(Dice& dice) {
   constexpr std::uint64_t top = std::uint64_t{1} << 63;
   switch (dice.below(10)) {
@@ -84,7 +82,8 @@ void fill(Dice& dice, const Shape& shape, void* value) {
       *static_cast<Bytes*>(value) = Bytes(some_text(dice));
       return;
     case Kind::Struct:
-      for (const Field& field : shape.fields) fill(dice, *field.shape, at(value, field.offset));
+      for (const Field& field : shape.fields)
+        fill(dice, *field.shape, at_offset(value, field.offset));
       return;
     case Kind::Optional:
       if (dice.one_in(2)) return shape.operations.optional.reset(value);

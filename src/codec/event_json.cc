@@ -15,10 +15,6 @@
 namespace reeve::codec {
 namespace {
 
-const void* at(const void* value, std::size_t offset) {
-  return static_cast<const std::byte*>(value) + offset;
-}
-
 class EventData {
  public:
   EventData(std::string& to, ProjectNo viewer, Stamp stamp)
@@ -45,7 +41,7 @@ class EventData {
     to_ += '{';
     comma_ = false;
     for (const Field& field : shape.fields) {
-      show_field(field.name, *field.shape, at(value, field.offset));
+      show_field(field.name, *field.shape, at_offset(value, field.offset));
     }
     to_ += '}';
     comma_ = true;
@@ -113,7 +109,8 @@ class EventData {
         to_ += '[';
         for (std::size_t i = 0; i < shape.operations.vector.size(value); ++i) {
           if (i > 0) to_ += ',';
-          show_value(*shape.item, at(shape.operations.vector.data(value), i * shape.item->size));
+          show_value(*shape.item,
+                     at_offset(shape.operations.vector.data(value), i * shape.item->size));
         }
         to_ += ']';
         return;

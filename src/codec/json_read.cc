@@ -18,8 +18,6 @@ namespace {
 
 constexpr std::size_t max_depth = 100;
 
-void* at(void* value, std::size_t offset) { return static_cast<std::byte*>(value) + offset; }
-
 class JsonReader {
  public:
   explicit JsonReader(std::string_view text) : json_(text) {}
@@ -211,7 +209,7 @@ bool JsonReader::read_members(const Shape& shape, void* value) {
       if (field.name != name) continue;
       if (seen[i]) return fail_with("given twice") || fail_in(name);
       seen[i] = true;
-      return read(*field.shape, at(value, field.offset)) || fail_in(name);
+      return read(*field.shape, at_offset(value, field.offset)) || fail_in(name);
     }
     return json_.skip_value(max_depth - depth_) || fail_text();
   });
@@ -222,7 +220,7 @@ bool JsonReader::read_pair(const Shape& shape, void* value) {
   const bool good = each_element([&] {
     if (count == 2) return fail_with("expected an array of two, found more");
     const Field& field = shape.fields[count++];
-    return read(*field.shape, at(value, field.offset));
+    return read(*field.shape, at_offset(value, field.offset));
   });
   return good && (count == 2 || fail_with("expected an array of two, found fewer"));
 }
@@ -240,10 +238,10 @@ bool JsonReader::read_pairs(const Shape& shape, void* value) {
   const Field& second = shape.item->fields[1];
   return each_member([&](const std::string& name) {
     void* const item = shape.operations.vector.append(value);
-    if (!parse_text(*first.shape, name, at(item, first.offset))) {
+    if (!parse_text(*first.shape, name, at_offset(item, first.offset))) {
       return fail_with(fmt::format("\"{}\" is not a key of this list", name));
     }
-    return read(*second.shape, at(item, second.offset)) || fail_in(name);
+    return read(*second.shape, at_offset(item, second.offset)) || fail_in(name);
   });
 }
 

@@ -13,10 +13,6 @@
 namespace reeve::codec {
 namespace {
 
-const void* at(const void* value, std::size_t offset) {
-  return static_cast<const std::byte*>(value) + offset;
-}
-
 bool is_pair_with_text(const Shape& shape) {
   return shape.kind == Kind::Struct && shape.name.empty() && has_text(*shape.fields[0].shape);
 }
@@ -130,7 +126,7 @@ void JsonWriter::fields(const Shape& shape, const void* value) {
   out_ += '{';
   bool is_first = true;
   for (const Field& field : shape.fields) {
-    const void* const inner = at(value, field.offset);
+    const void* const inner = at_offset(value, field.offset);
     const bool is_absent =
         field.shape->kind == Kind::Optional && !field.shape->operations.optional.get(inner);
     if (is_absent) continue;
@@ -143,9 +139,9 @@ void JsonWriter::fields(const Shape& shape, const void* value) {
 
 void JsonWriter::pair(const Shape& shape, const void* value) {
   out_ += '[';
-  this->value(*shape.fields[0].shape, at(value, shape.fields[0].offset));
+  this->value(*shape.fields[0].shape, at_offset(value, shape.fields[0].offset));
   out_ += ',';
-  this->value(*shape.fields[1].shape, at(value, shape.fields[1].offset));
+  this->value(*shape.fields[1].shape, at_offset(value, shape.fields[1].offset));
   out_ += ']';
 }
 
@@ -168,10 +164,10 @@ void JsonWriter::pairs(const Shape& shape, const void* items, std::size_t size) 
   bool is_first = true;
   out_ += '{';
   for (std::size_t i = 0; i < size; ++i) {
-    const void* const item = at(items, i * shape.size);
+    const void* const item = at_offset(items, i * shape.size);
     comma(is_first);
-    key(text_of(*first.shape, at(item, first.offset)));
-    value(*second.shape, at(item, second.offset));
+    key(text_of(*first.shape, at_offset(item, first.offset)));
+    value(*second.shape, at_offset(item, second.offset));
   }
   out_ += '}';
 }
@@ -182,14 +178,14 @@ void JsonWriter::vector(const Shape& shape, const void* value) {
   bool is_object = is_pair_with_text(*shape.item);
   for (std::size_t i = 0; is_object && i < size; ++i) {
     const Field& first = shape.item->fields[0];
-    is_object = can_be_key(*first.shape, at(items, i * shape.item->size + first.offset));
+    is_object = can_be_key(*first.shape, at_offset(items, i * shape.item->size + first.offset));
   }
   if (is_object) return pairs(*shape.item, items, size);
   out_ += '[';
   bool is_first = true;
   for (std::size_t i = 0; i < size; ++i) {
     comma(is_first);
-    this->value(*shape.item, at(items, i * shape.item->size));
+    this->value(*shape.item, at_offset(items, i * shape.item->size));
   }
   out_ += ']';
 }

@@ -16,11 +16,6 @@
 namespace reeve::codec {
 namespace {
 
-const void* at(const void* value, std::size_t offset) {
-  return static_cast<const std::byte*>(value) + offset;
-}
-void* at(void* value, std::size_t offset) { return static_cast<std::byte*>(value) + offset; }
-
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 bool is_alpha_numeric(char c) {
   return is_upper(c) || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
@@ -86,7 +81,8 @@ bool parse_dashed(const Shape& shape, std::string_view text, void* value) {
     const bool is_last = &field == &shape.fields.back();
     const std::size_t end = is_last ? text.size() : text.find('-');
     if (end == std::string_view::npos) return false;
-    if (!parse_text(*field.shape, text.substr(0, end), at(value, field.offset))) return false;
+    if (!parse_text(*field.shape, text.substr(0, end), at_offset(value, field.offset)))
+      return false;
     text.remove_prefix(is_last ? end : end + 1);
   }
   return true;
@@ -96,7 +92,7 @@ std::string text_of_dashed(const Shape& shape, const void* value) {
   std::string text;
   for (const Field& field : shape.fields) {
     if (!text.empty()) text += '-';
-    text += text_of(*field.shape, at(value, field.offset));
+    text += text_of(*field.shape, at_offset(value, field.offset));
   }
   return text;
 }

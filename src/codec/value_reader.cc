@@ -17,8 +17,6 @@ constexpr std::size_t max_depth = 100;
 // What may be set aside for a count that is only claimed.
 constexpr std::size_t bytes_on_trust = std::size_t{64} * 1024;
 
-void* at(void* value, std::size_t offset) { return static_cast<std::byte*>(value) + offset; }
-
 bool fits_unsigned(std::uint64_t value, std::size_t width) {
   return width == 8 || value >> (8 * width) == 0;
 }
@@ -158,7 +156,7 @@ bool ValueReader::read_count(std::uint64_t& count) {
 bool ValueReader::read_fields(const Shape& shape, void* value) {
   for (const Field& field : shape.fields) {
     if (!shape.closed && !has_more(0)) break;
-    if (!read(*field.shape, at(value, field.offset))) return fail_in(field.name);
+    if (!read(*field.shape, at_offset(value, field.offset))) return fail_in(field.name);
   }
   return true;
 }

@@ -36,6 +36,7 @@ class Root {
   void go_on_with_chores();
   void carry_out(const Inner& inner);
   void ask_for_phase(const grant::Request& request);
+  void stop_waiting(const Holder& holder);
   Effects routed(const Event& event) const;
   void drain();
   void leave_to_ticks();
@@ -256,7 +257,7 @@ void Root::carry_out(const Inner& inner) {
       [&](const ReleaseSemaphore& release) {
         semaphore::apply(turn_, semaphore::Release{release.name, release.holder, std::nullopt});
       },
-      [&](const StopWaiting& stop) { grant::leave_all(turn_, stop.holder, Left::Cancelled); },
+      [&](const StopWaiting& stop) { stop_waiting(stop.holder); },
       [&](const DeadLetter& dead) { queue::move_to(turn_, dead.item, dead.to); },
       [&](const WakeWorker& wake) { worker::wake(turn_, wake.worker); },
       [&](const WakeGuard& wake) {
@@ -271,10 +272,11 @@ void Root::carry_out(const Inner& inner) {
 
 namespace {
 
+// Or its pipeline is forgotten.
 bool was_left(const State& state, const grant::ToPhase& phase) {
   const pipeline::Pipeline* pipeline = state.pipelines.pipelines.find(phase.pipeline);
-  return pipeline && (pipeline->entry != phase.entry ||
-                      !std::holds_alternative<pipeline::Acquiring>(pipeline->course));
+  return !pipeline || pipeline->entry != phase.entry ||
+         !std::holds_alternative<pipeline::Acquiring>(pipeline->course);
 }
 
 }  // namespace
@@ -287,6 +289,17 @@ void Root::ask_for_phase(const grant::Request& request) {
   if (!phase || was_left(turn_.state(), *phase)) return;
   const Reply reply = grant::ask(turn_, request);
   pipeline::asked(turn_, phase->pipeline, phase->entry, reply);
+}
+
+// A word that had to wait for a tick may come when the pipeline waits for the locks of its next
+// phase: that wait is not meant.
+void Root::stop_waiting(const Holder& holder) {
+  for (const WaiterId id : grant::waits_of(turn_.state().grants, holder)) {
+    const grant::Waiter* waiting = turn_.state().grants.waiters.find(id);
+    if (!waiting || waiting->request.holder != holder) continue;
+    const auto* phase = std::get_if<grant::ToPhase>(&waiting->request.origin);
+    if (phase && was_left(turn_.state(), *phase)) grant::leave(turn_, id, Left::Cancelled);
+  }
 }
 
 // Everything that follows from the input in the same step: inner effects, and what the

@@ -34,6 +34,15 @@ void pin(Turn& turn, const CronName& name) {
   if (before) definition::unpin(turn, *before);
 }
 
+// The next of those that are to end and were not told so.
+std::optional<Run> next_to_tell(const Cron& cron) {
+  if (!cron.cancelling) return std::nullopt;
+  if (!cron.told) return cron.running.first() ? std::optional(*cron.running.first()) : std::nullopt;
+  auto next = cron.running.lower_bound(*cron.told);
+  if (next != cron.running.end() && *next == *cron.told) ++next;
+  return next != cron.running.end() ? std::optional(*next) : std::nullopt;
+}
+
 // What follows from a change: its runbook, and the timers for what it is waiting for.
 void arm(Turn& turn, const CronName& name) {
   pin(turn, name);
@@ -48,7 +57,7 @@ void arm(Turn& turn, const CronName& name) {
           [&](const Expression&) { by_wall = next->wall; });
     }
   }
-  if (cron.buffered > 0 && cron.running.empty()) by_engine = turn.now();
+  if ((cron.buffered > 0 && cron.running.empty()) || next_to_tell(cron)) by_engine = turn.now();
   turn.arm(Due{name}, by_engine);
   turn.arm_wall(Due{name}, by_wall);
 }
@@ -123,6 +132,10 @@ reeve::Reply start(Turn& turn, const CronName& name, Wall instant) {
       started,
       [&](const Run& run) -> reeve::Reply {
         turn.emit(name.project, HasFired{name, instant, run});
+        const std::optional<LastEnd>& end = find(turn, name)->ended;
+        if (end && end->run == run) {  // within its own beginning
+          turn.emit(name.project, HasEnded{name, run, end->ending, end->exit_code});
+        }
         return {Fired{run}};
       },
       [&](const Refused& refused) -> reeve::Reply {
@@ -131,16 +144,25 @@ reeve::Reply start(Turn& turn, const CronName& name, Wall instant) {
       });
 }
 
+// As many as the step has room for; the rest is due at once.
 void cancel_running(Turn& turn, const CronName& name) {
-  edit(turn, name).cancelling = true;
-  const PersistentSet<Run> running = find(turn, name)->running;  // a copy: they may end at once
-  for (const Run& run : running) {
-    turn.emit(name.project, CancelledOther{name, run});
+  while (turn.may_touch()) {
+    const std::optional<Run> run = next_to_tell(*find(turn, name));
+    if (!run) return;
+    turn.touch();
+    edit(turn, name).told = *run;
+    turn.emit(name.project, CancelledOther{name, *run});
     match(
-        run,
+        *run,
         [&](const PipelineId& id) { pipeline::cancel(turn, id); },
         [&](const EffectId& id) { turn.start(Kill{id}, ToNobody{}); });
   }
+}
+
+// The running ones are no longer, or no longer all, told to end.
+void forget_cancelling(Cron& cron) {
+  cron.cancelling = false;
+  cron.told.reset();
 }
 
 enum class Verdict { Run, Skip, Buffer, CancelOther };
@@ -175,10 +197,13 @@ reeve::Reply fire(Turn& turn, const CronName& name, Wall instant) {
       return {Buffered{waiting}};
     }
     case Verdict::CancelOther:
-      // It waits before the others are told: whichever ends last makes room for it.
+      // It takes the place of one that waits. If all of them end at once, it need not wait itself.
+      edit(turn, name).buffered = 0;
+      edit(turn, name).cancelling = true;
+      cancel_running(turn, name);
+      if (find(turn, name)->running.empty()) return start(turn, name, instant);
       edit(turn, name).buffered = 1;
       turn.emit(name.project, WasBuffered{name, instant, 1});
-      if (!find(turn, name)->cancelling) cancel_running(turn, name);
       return {Buffered{1}};
   }
   return {Skipped{}};
@@ -198,6 +223,7 @@ void start_buffered(Turn& turn, const CronName& name) {
 // Does what is due, at most 256 runs a step.
 void settle(Turn& turn, const CronName& name) {
   const Stamp now = reading(turn);
+  cancel_running(turn, name);
   start_buffered(turn, name);
   while (turn.may_touch() && find(turn, name)->enabled) {
     const std::optional<Finding> finding = look(*find(turn, name), now);
@@ -215,7 +241,7 @@ void settle(Turn& turn, const CronName& name) {
 void ended(Turn& turn, const CronName& name, const LastEnd& end) {
   Cron& cron = edit(turn, name);
   cron.running.erase(end.run);
-  if (cron.running.empty()) cron.cancelling = false;
+  if (cron.running.empty()) forget_cancelling(cron);
   cron.ended = end;
   turn.emit(name.project, HasEnded{name, end.run, end.ending, end.exit_code});
   start_buffered(turn, name);
@@ -344,7 +370,7 @@ void pipeline_reopened(Turn& turn, const CronName& name, PipelineId pipeline) {
   if (!find(turn, name)) return;
   Cron& cron = edit(turn, name);
   cron.running.insert(pipeline);
-  cron.cancelling = false;  // this one was not told to end: the next instant tells it
+  forget_cancelling(cron);  // this one was not told to end: the next instant tells it
   arm(turn, name);
 }
 

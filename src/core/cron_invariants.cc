@@ -21,8 +21,10 @@ void check_timers_of(const State& state,
     }
   }
   const std::optional<Time> engine = deadline_of(state.timers, Due{name});
-  if (cron.buffered > 0 && cron.running.empty()) {
-    if (!engine) violations.push_back("cron " + name.name + ": a buffered run that nothing starts");
+  const bool has_more_to_tell =
+      cron.cancelling && (!cron.told || !cron.running.last() || *cron.told < *cron.running.last());
+  if ((cron.buffered > 0 && cron.running.empty()) || has_more_to_tell) {
+    if (!engine) violations.push_back("cron " + name.name + ": what had no room goes on never");
   } else if (engine != by_engine) {
     violations.push_back("cron " + name.name + ": the engine's timer is not what it waits for");
   }
@@ -43,6 +45,7 @@ void check(const State& state, Violations& violations) {
     must(cron.pinned == (may_run ? std::optional(cron.plan.set) : std::nullopt),
          "it may run what is not kept, or keeps what it will not run");
     must(!cron.cancelling || !cron.running.empty(), "it cancels what does not run");
+    must(cron.cancelling || !cron.told, "it has told some to end, and does not want them to");
     if (!cron.plan.definition) {
       must(false, "there is nothing to run");
       continue;

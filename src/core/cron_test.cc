@@ -275,7 +275,7 @@ TEST(Cron, CancelOtherEndsTheRunningOneAndThenRuns) {
   world.forget();
 
   world.pass(1h);
-  EXPECT_EQ(world.names(), (Names{"cron:buffered", "cron:cancelled_other"}));
+  EXPECT_EQ(world.names(), (Names{"cron:cancelled_other", "cron:buffered"}));
   ASSERT_EQ(world.started.size(), 1u);
   EXPECT_EQ(world.started[0].effect.what, (Outer{Kill{first}}));
 

@@ -60,7 +60,7 @@ struct ReleaseSemaphore {
   bool operator==(const ReleaseSemaphore&) const = default;
 };
 
-// Whatever this holder waits for, it no longer does.
+// What this pipeline waits for in a phase that it has left, it no longer does.
 struct StopWaiting {
   Holder holder;
 

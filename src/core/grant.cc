@@ -236,13 +236,6 @@ void move_to_session(Turn& turn, WaiterId id, SessionId session) {
   for (const SlotWant& want : moved.slots) slot_changed(turn, want.name, moved.holder);
 }
 
-void leave_all(Turn& turn, const Holder& holder, Left left) {
-  for (const WaiterId id : waits_of(turn.state().grants, holder)) {
-    const Waiter* waiting = turn.state().grants.waiters.find(id);
-    if (waiting && waiting->request.holder == holder) leave(turn, id, left);
-  }
-}
-
 void due(Turn& turn, const Due& due) {
   const Waiter* waiting = turn.state().grants.waiters.find(due.waiter);
   if (!waiting) return;

@@ -254,9 +254,6 @@ void leave(Turn& turn, WaiterId waiter, Left left);
 // The place of a wait that goes on over another connection; a holder that is bound moves with it.
 void move_to_session(Turn& turn, WaiterId waiter, SessionId session);
 
-// All that this holder itself waits for.
-void leave_all(Turn& turn, const Holder& holder, Left left);
-
 // Something that concerns this holder changed elsewhere (its connection is back, its lease is
 // good again): what it waits for, and what those wait for who are in its way, is tried again.
 void retry(Turn& turn, const Holder& holder);

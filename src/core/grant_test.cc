@@ -382,18 +382,5 @@ TEST(Grant, ASlotNamedTwiceInOneRequestIsRefused) {
   EXPECT_EQ(as<Refused>(reply).why, Why::BadValue);
 }
 
-TEST(Grant, AllThatAHolderWaitsForCanBeLeftAtOnce) {
-  Grants world;
-  world.acquire(ana, Names{"one", "two"});
-  world.acquire(bo, "one", waiting);
-  world.acquire(bo, "two", waiting);
-  world.acquire(cy, "two", {.wait = for_ever, .meta = inside(bo)});
-  Turn turn(world.state, world.stamp);
-
-  grant::leave_all(turn, bo, Left::Cancelled);
-
-  EXPECT_EQ(turn.state().grants.waiters.size(), 1u) << "a child's waits are its own";
-}
-
 }  // namespace
 }  // namespace reeve

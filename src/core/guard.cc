@@ -214,14 +214,18 @@ Step checked(Guard guard, const definition::Guard& definition, const Outcome& ou
   if (!checking) return unchanged(std::move(guard));
   const Checking was = *checking;
   Step step{std::move(guard), Nothing{}};
-  const Verdict verdict = classify(outcome);
+  Verdict verdict = classify(outcome);
   if (is_ending(step.guard, definition) && verdict != Verdict::Passed) {
     ask_at_last(step, definition, was, outcome, now);
     return step;
   }
   if (verdict == Verdict::Unknown) {
-    check(step, {.counted = was.counted, .again = false, .next_check = was.next_check});
-    return step;
+    if (step.guard.last != Verdict::Unknown) {
+      step.guard.last = verdict;
+      check(step, {.counted = was.counted, .again = false, .next_check = was.next_check});
+      return step;
+    }
+    verdict = Verdict::Broken;
   }
   remember(step, verdict, was.counted, outcome);
   if (verdict == Verdict::Passed) {

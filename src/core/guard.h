@@ -59,7 +59,8 @@ inline constexpr std::uint32_t broken_limit = 3;
 
 enum class Verdict : std::uint8_t { Passed, NotYet, Broken, Unknown };
 
-// Unknown: the machine died in the middle of it. It is done again and does not count.
+// Unknown: the machine, or what had the custody of it, died in the middle of it. It is done again
+// and does not count; but the second time in a row it is broken: perhaps it was the check itself.
 Verdict classify(const Outcome& outcome);
 
 // ── States ──

@@ -136,7 +136,25 @@ TEST(Guard, ACheckThatCouldBeMadeEndsTheRowOfBrokenOnes) {
 TEST(Guard, ACheckOfUnknownEndIsDoneAgainAndDoesNotCount) {
   const Step step = checked(checking(at(0s)), polled(0), unknown, at(1s));
 
-  EXPECT_EQ(step, (Step{checking(at(0s)), Check{}}));
+  Guard again = checking(at(0s));
+  again.last = Verdict::Unknown;
+  EXPECT_EQ(step, (Step{again, Check{}}));
+}
+
+// It may be the check itself that ends whatever has the custody of it.
+TEST(Guard, ACheckOfUnknownEndIsBrokenTheSecondTimeInARow) {
+  const definition::Guard patient;
+  Step step = start(at(0s));
+  for (std::uint32_t broken = 1; broken <= broken_limit; ++broken) {
+    const Time now = at(10s * broken);
+    step = checked(step.guard, patient, unknown, now);
+    EXPECT_EQ(step.next, (Next{Check{}})) << "once it is done again at once";
+    step = checked(step.guard, patient, unknown, now);
+    EXPECT_EQ(step.guard.broken_in_a_row, broken);
+    if (broken < broken_limit) step = due(step.guard, patient, now + default_interval);
+  }
+
+  EXPECT_EQ(step.next, (Next{Failed{Reason::Broken}}));
 }
 
 TEST(Guard, KeepsWhatItsLastCheckSaid) {

@@ -36,6 +36,13 @@ inline bool is_good_value(std::string_view value) {
   return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
 }
 
+// Where a path leads that counts from this folder; an empty one: to the folder.
+inline std::string path_within(std::string_view folder, std::string_view path) {
+  if (path.empty()) return std::string(folder);
+  if (path.front() == '/' || folder.empty()) return std::string(path);
+  return std::string(folder).append("/").append(path);
+}
+
 // Long texts that come with a request are kept to a bound: cut, not refused.
 inline std::string_view cut(std::string_view text) { return first_bytes(text, limits::text_bytes); }
 

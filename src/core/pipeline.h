@@ -191,6 +191,8 @@ struct Continue {
 struct Finish {
   PipelineId pipeline;
   std::optional<std::string> error;
+  std::string phase = {};                     // whose word it is; empty: of whatever runs
+  std::optional<std::uint32_t> attempt = {};  // that of another one is refused
 
   bool operator==(const Finish&) const = default;
 };
@@ -388,6 +390,7 @@ void answered(Turn& turn, PipelineId pipeline, std::uint64_t entry, const std::s
 
 // Whether a phase is what holds this lock or slot; `BeingLeft`: and is about to give it back.
 enum class Hold : std::uint8_t { No, Yes, BeingLeft };
+Hold hold_of(const State& state, const LockName& lock, const Holder& holder);
 Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder);
 Hold hold_of(const Turn& turn, const SemaphoreName& slot, const Holder& holder);
 

@@ -47,12 +47,13 @@ std::optional<WorkId> begin_agent(Turn& turn,
   begin.project = pipeline.project;
   begin.name = name;
   begin.agent = *agent;
+  const std::string& cwd = agent->cwd.empty() && plan.phase ? plan.phase->cwd : agent->cwd;
   begin.agent.cwd = fill(agent->cwd);
   begin.agent.env = fill(agent->env);
   begin.agent.prompt_file = fill(agent->prompt_file);
   if (timeout) begin.agent.timeout = timeout;
   begin.prompt = fill(agent->prompt);
-  begin.workspace = begin.agent.cwd.empty() ? directory_of(pipeline, plan, fill) : begin.agent.cwd;
+  begin.workspace = directory_of(pipeline, plan, fill, cwd);
   begin.variables = fill.variables();
   begin.environment = environment_of(turn, pipeline, plan, fill);
   begin.environment.insert(begin.environment.end(), more.begin(), more.end());

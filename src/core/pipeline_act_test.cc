@@ -288,10 +288,10 @@ TEST(PipelineAct, AnAttemptMaySayItselfHowItWent) {
   strategy.checkpoint.clear();
   strategy.approaches = {approach("rebase"), approach("squash")};
   const PipelineId id = play.start();
-  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, "conflict"})));
+  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, "conflict", {}, {}})));
   play.succeeds();
   EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}})) << "the next approach";
-  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, std::nullopt})));
+  EXPECT_TRUE(is<Ok>(play.ask(Finish{id, std::nullopt, {}, {}})));
   play.ends(unknown());
   EXPECT_EQ(play.state_of(id), (Status{Running{"done", 1}}));
 }

@@ -202,6 +202,14 @@ reeve::Reply finish(Turn& turn, const Finish& command) {
   const PipelineId id = command.pipeline;
   const Pipeline* pipeline = known(turn, id);
   if (!pipeline) return unknown(id);
+  const bool is_of_other = (!command.phase.empty() && command.phase != phase_of(*pipeline)) ||
+                           (command.attempt && *command.attempt != attempt_of(*pipeline));
+  if (is_of_other && !is_over(*pipeline)) {
+    return refused(Why::NotAllowed,
+                   to_text(id) + " is in phase " + phase_of(*pipeline) + ", attempt " +
+                       std::to_string(attempt_of(*pipeline)) +
+                       ", by now, and this one no longer counts");
+  }
   const EffectId* step = step_of(*pipeline);
   const reeve::Started* started = step ? turn.state().outbox.find(*step) : nullptr;
   if (!started || !std::holds_alternative<Shell>(started->effect.what)) {

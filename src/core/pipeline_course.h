@@ -75,6 +75,11 @@ Variables environment_of(const Turn& turn,
                          const Plan& plan,
                          Filler& fill);
 std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill);
+// The same by another `cwd` than the phase's.
+std::string directory_of(const Pipeline& pipeline,
+                         const Plan& plan,
+                         Filler& fill,
+                         const std::string& cwd);
 Shell shell_of(const Turn& turn,
                const Pipeline& pipeline,
                const Plan& plan,

@@ -21,9 +21,9 @@ Boxed<HolderMeta> meta_of(const Turn& turn, const Pipeline& pipeline) {
 }
 
 // The pipeline that holds under this name, or null.
-const Pipeline* pipeline_of(const Turn& turn, const Holder& holder) {
+const Pipeline* pipeline_of(const State& state, const Holder& holder) {
   const std::optional<PipelineId> id = parse_id<PipelineId>(holder.name);
-  const Pipeline* pipeline = id ? find(turn, *id) : nullptr;
+  const Pipeline* pipeline = id ? state.pipelines.pipelines.find(*id) : nullptr;
   return pipeline && holder_of(*pipeline) == holder ? pipeline : nullptr;
 }
 
@@ -169,15 +169,19 @@ void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& r
   fail_phase(turn, id, {error});
 }
 
-Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder) {
-  const Pipeline* pipeline = pipeline_of(turn, holder);
+Hold hold_of(const State& state, const LockName& lock, const Holder& holder) {
+  const Pipeline* pipeline = pipeline_of(state, holder);
   if (!pipeline || !pipeline->holding.granted) return Hold::No;
   const std::vector<LockName>& locks = pipeline->holding.locks;
   return std::ranges::find(locks, lock) == locks.end() ? Hold::No : hold_of(*pipeline);
 }
 
+Hold hold_of(const Turn& turn, const LockName& lock, const Holder& holder) {
+  return hold_of(turn.state(), lock, holder);
+}
+
 Hold hold_of(const Turn& turn, const SemaphoreName& slot, const Holder& holder) {
-  const Pipeline* pipeline = pipeline_of(turn, holder);
+  const Pipeline* pipeline = pipeline_of(turn.state(), holder);
   if (!pipeline || !pipeline->holding.granted) return Hold::No;
   const std::vector<SemaphoreName>& slots = pipeline->holding.slots;
   return std::ranges::find(slots, slot) == slots.end() ? Hold::No : hold_of(*pipeline);
@@ -185,7 +189,7 @@ Hold hold_of(const Turn& turn, const SemaphoreName& slot, const Holder& holder) 
 
 std::vector<Holder> outer_of(const Turn& turn, const Holder& holder) {
   std::vector<Holder> outer;
-  const Pipeline* child = pipeline_of(turn, holder);
+  const Pipeline* child = pipeline_of(turn.state(), holder);
   while (child) {
     const ByParent* by = std::get_if<ByParent>(&child->origin->starter);
     child = by ? find(turn, by->pipeline) : nullptr;

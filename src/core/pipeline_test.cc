@@ -169,7 +169,7 @@ TEST(Pipeline, NothingIsDoneAboutOneThatDoesNotExist) {
                                            pipeline::Command{AddCheckpoint{none, "x"}},
                                            pipeline::Command{Pause{none}},
                                            pipeline::Command{Continue{none}},
-                                           pipeline::Command{Finish{none, {}}}}) {
+                                           pipeline::Command{Finish{none, {}, {}, {}}}}) {
     EXPECT_EQ(as<Refused>(play.ask(command)), (Refused{Why::NotFound, to_text(none)}));
     EXPECT_FALSE(play.last.changed);
   }
@@ -338,17 +338,17 @@ TEST(Pipeline, AStepsOwnWordCountsOverItsExitCode) {
   build.on_fail = definition::Fail{};
   Play play({build, shell("merge")});
   const PipelineId id = play.start();
-  play.ask(Finish{id, std::nullopt});
+  play.ask(Finish{id, std::nullopt, {}, {}});
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
   play.ends(unknown());
   EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
 
   const PipelineId other = play.start();
   const EffectId step = play.all_under_way<Shell>().back();
-  play.ask(Finish{other, "not today"});
+  play.ask(Finish{other, "not today", {}, {}});
   play.finish(step, exit_code(0));
   EXPECT_EQ(play.state_of(other), (Status{Failed{"build", 1, "not today", true}}));
-  EXPECT_EQ(play.ask(Finish{other, std::nullopt}),
+  EXPECT_EQ(play.ask(Finish{other, std::nullopt, {}, {}}),
             refused(Why::NotAllowed, to_text(other) + " runs no step"));
 }
 

@@ -4,6 +4,8 @@
 #include "core/effect.h"
 #include "core/pipeline.h"
 
+#include <algorithm>
+#include <chrono>
 #include <limits>
 
 namespace reeve::pipeline {
@@ -123,6 +125,7 @@ void from(Mover& m, const Blocked& at, const Move& move) {
       [&](const move::Retry&) {
         if (at.reason != Reason::Decision && at.reason != Reason::Backoff) return;
         m.pipeline.retries = 0;
+        m.announce(WasUnblocked{m.pipeline.id, at.resume_phase});
         m.retry(at.resume_phase, at.attempt);
       },
       [&](const move::Jump& to) { jump(m, at, to.phase); },
@@ -233,6 +236,14 @@ Then go_to(const definition::Pipeline& definition, const std::string& name, bool
   return CleanUp{name, recoverable};
 }
 
+// Such a try costs nothing, so there is no end to them; and it may be the step itself that ends
+// whatever has the custody of it. After the second they come at 1, 2, 4 ... 64 s.
+Duration pause_after_unknown(std::uint32_t attempt) {
+  using namespace std::chrono_literals;
+  if (attempt < 2) return 0s;
+  return Duration{1s} * (1 << std::min<std::uint32_t>(attempt - 2, 6));
+}
+
 }  // namespace
 
 Then after_failure(const Pipeline& pipeline,
@@ -251,12 +262,11 @@ Then after_failure(const Pipeline& pipeline,
   switch (failure.cause) {
     case Cause::Fatal:
     case Cause::Told: {
-      // No second try and no second question; but what cleans up still may.
+      // No second try, no second question and no recovery; but what cleans up still may.
       const GoTo* target = std::get_if<GoTo>(&on_fail);
       if (cleaning || !target) return GiveUp{false};
       const Then then = go_to(definition, target->phase, false);
-      const bool fatal = failure.cause == Cause::Fatal;
-      return fatal && std::holds_alternative<Recover>(then) ? Then{GiveUp{false}} : then;
+      return std::holds_alternative<Recover>(then) ? Then{GiveUp{false}} : then;
     }
     case Cause::Circuit:
       // Going elsewhere is what opened it.
@@ -264,7 +274,8 @@ Then after_failure(const Pipeline& pipeline,
       return AskFirst{};
     case Cause::Unknown:
       if (phase.on_unknown == definition::OnUnknown::Retry) {
-        return TryAgain{phase.retry.delay, false};
+        const Duration pause = pause_after_unknown(attempt_of(pipeline));
+        return TryAgain{std::max(phase.retry.delay, pause), false};
       }
       if (cleaning) return GiveUp{};
       if (phase.on_unknown == definition::OnUnknown::Ask) return AskFirst{};

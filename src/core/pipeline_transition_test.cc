@@ -125,7 +125,8 @@ std::optional<Row> row_of(const Status& state, const Move& move, Time now) {
   if (const auto* retry = std::get_if<move::Retry>(&move)) {
     const bool waits = blocked_at && (blocked_at->reason == Reason::Decision ||
                                       blocked_at->reason == Reason::Backoff);
-    if (waits || (failed && (failed->recoverable || retry->force))) {
+    if (waits) return Row{Running{"build", 3}, {"unblocked", "retry"}, true};
+    if (failed && (failed->recoverable || retry->force)) {
       return Row{Running{"build", 3}, {"retry"}, true};
     }
   }

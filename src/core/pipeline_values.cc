@@ -103,13 +103,17 @@ Variables environment_of(const Turn& turn,
   return result;
 }
 
-std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill) {
+std::string directory_of(const Pipeline& pipeline,
+                         const Plan& plan,
+                         Filler& fill,
+                         const std::string& cwd) {
   std::string home = pipeline.workspace;
   if (home.empty() && plan.set) home = plan.set->root;
-  if (!plan.phase || plan.phase->cwd.empty()) return home;
-  std::string directory = fill(plan.phase->cwd);
-  if (directory.starts_with('/') || home.empty()) return directory;
-  return home + "/" + directory;
+  return path_within(home, fill(cwd));
+}
+
+std::string directory_of(const Pipeline& pipeline, const Plan& plan, Filler& fill) {
+  return directory_of(pipeline, plan, fill, plan.phase ? plan.phase->cwd : std::string());
 }
 
 Shell shell_of(const Turn& turn,

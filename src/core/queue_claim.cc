@@ -165,8 +165,9 @@ void exhaust(Turn& turn, ItemId id, const std::string& error, Time when) {
       die(turn, id, error, when);
       break;
     case OnExhaust::Escalate:
-      die(turn, id, error, when);
+      // Asked before it goes to the dead letters: who takes it there takes the question back.
       escalate(turn, id, name, error);
+      die(turn, id, error, when);
       break;
     case OnExhaust::Pause:
       // It begins anew: whoever resumes the queue wants it tried.

@@ -536,5 +536,21 @@ TEST_F(QueueDead, DeadItemsAreKeptUnlessATimeIsSet) {
   EXPECT_EQ(world.counts(bugs).forgotten, 1u);
 }
 
+TEST(QueueLetters, NobodyIsAskedAboutAnItemThatWasTakenFromTheDeadLetters) {
+  QueueWorld world;
+  Config config = plain();
+  config.max_attempts = 1;
+  config.on_exhaust = OnExhaust::Escalate;
+  config.dead_letter = lost;
+  world.create(bugs, config);
+  world.create(lost, plain());
+  const ItemId item = world.push(bugs);
+  const WaiterId bo_waits = world.await({lost});
+  world.fail(bugs, world.take(bugs));
+  ASSERT_EQ(world.got(bo_waits).size(), 1u);
+  ASSERT_EQ(world.state_of(item), ItemState::Processing);
+  EXPECT_TRUE(world.state.decisions.open_of.empty());
+}
+
 }  // namespace
 }  // namespace reeve::queue

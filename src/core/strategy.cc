@@ -214,7 +214,8 @@ std::string error_of(const Outcome& outcome) {
     why = "failed";
   }
   const std::string_view said = last_line(outcome.output);
-  if (!said.empty()) why.append(": ").append(said);
+  // An agent's error has its last line already.
+  if (!said.empty() && !why.ends_with(said)) why.append(": ").append(said);
   return std::string(cut(why));
 }
 

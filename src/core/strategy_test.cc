@@ -231,6 +231,8 @@ TEST(Strategy, SuccessIsDoneWithCodeZeroOrNone) {
 TEST(Strategy, AnErrorIsToldInOneLine) {
   EXPECT_EQ(error_of(failed_with(2)), "exit code 2");
   EXPECT_EQ(error_of(failed_with(2, "a\nb\n\n")), "exit code 2: b");
+  EXPECT_EQ(error_of({.ended = Ended::Failed, .output = "up\n", .error = "exit code 3: up"}),
+            "exit code 3: up");
   EXPECT_EQ(error_of(timed_out()), "timed out");
   EXPECT_EQ(error_of({.ended = Ended::Failed, .signal = 9}), "signal 9");
   EXPECT_EQ(error_of({.ended = Ended::Failed, .error = "no such file"}), "no such file");

@@ -55,7 +55,9 @@ void start(Turn& turn, Task& task, Effects effects) {
   for (Effect& effect : effects) {
     Outgoing* outgoing = std::get_if<Outgoing>(&effect.value);
     if (!outgoing) {
-      turn.perform(std::move(effect));
+      // What it is told of stands before what follows from it, as with pipelines.
+      const Emit& emit = std::get<Emit>(std::get<Inner>(effect.value));
+      turn.emit(emit.project, emit.event);
       continue;
     }
     const bool is_run = std::holds_alternative<Spawn>(outgoing->what);
@@ -182,7 +184,7 @@ std::variant<Begin, Refused> begun_by(const Turn& turn,
   begun.prompt = command.prompt.empty() ? agent.prompt : command.prompt;
   fill(begun.prompt);
   if (unknown) return Refused{Why::BadValue, *unknown};
-  if (!begun.agent.cwd.empty()) begun.workspace = begun.agent.cwd;
+  begun.workspace = path_within(begun.workspace, begun.agent.cwd);
   return begun;
 }
 

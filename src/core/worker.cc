@@ -245,13 +245,15 @@ void polled(Turn& turn, const WorkerName& name, bool has_answered) {
 
 }  // namespace
 
-// Woken, it also asks its source at once, unless it is asking already, has just asked, or was
-// woken because something lies in its queue: what a source delivered is no reason to ask again.
+// Woken, it also asks its source at once, or once more if it is being asked already; unless it has
+// just asked, or was woken because something lies in its queue: what a source delivered is no
+// reason to ask again.
 void wake(Turn& turn, const WorkerName& name) {
   const Worker* worker = find(turn, name);
   if (!worker || !worker->started) return;
   const bool by_its_queue = worker->look_at && *worker->look_at <= turn.now();
   const bool just_asked = worker->poll_at && worker->poll_at == next_poll(turn, *worker);
+  if (!by_its_queue && worker->polling) edit(turn, name).asks_again = true;
   if (!by_its_queue && !just_asked) poll(turn, name);
   fill(turn, name);
 }
@@ -269,8 +271,13 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   if (!worker || worker->polling != effect) return;
   const QueueName queue = worker->queue;
   edit(turn, to.worker).polling.reset();
-  // Nobody knows what it said: it is asked again.
-  if (outcome.ended == Ended::Unknown) return poll(turn, to.worker);
+  const bool asks_again = std::exchange(edit(turn, to.worker).asks_again, false);
+  // Nobody knows what it said: it is asked again, but not without a pause, for it may have ended
+  // who asked.
+  if (outcome.ended == Ended::Unknown) {
+    edit(turn, to.worker).poll_at = saturating_add(turn.now(), patience);
+    return arm(turn, to.worker);
+  }
   const bool has_answered = strategy::has_succeeded(outcome);
   each_of(turn, queue, [&](const WorkerName& one) { polled(turn, one, has_answered); });
   if (has_answered) {
@@ -281,6 +288,10 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
     asked.poll_error = error;
     if (!asked.polls_fail_since) asked.polls_fail_since = turn.now();
     turn.emit(to.worker.project, PollFailed{to.worker, error});
+  }
+  if (asks_again) {
+    poll(turn, to.worker);
+    arm(turn, to.worker);
   }
   fill(turn, to.worker);
 }
@@ -317,10 +328,16 @@ std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId
   const std::optional<queue::TakenItem> item =
       queue::take_again_for_pipeline(turn, by.item, holder_for(turn, by.worker));
   if (!item) return std::nullopt;
-  if (Worker* worker = turn.change().workers.workers.edit(by.worker)) {
-    worker->active.insert(pipeline);
-    worker->idle = false;
+  // One that was stopped, and is gone, is there again until this has ended: whoever starts it
+  // meanwhile finds it busy.
+  const bool is_gone = !find(turn, by.worker);
+  Worker& worker = turn.change().workers.workers.edit_or_insert(by.worker);
+  if (is_gone) {
+    worker.queue = item->queue;
+    worker.pipeline = turn.state().pipelines.pipelines.find(pipeline)->origin->name;
   }
+  worker.active.insert(pipeline);
+  worker.idle = false;
   return item->claim;
 }
 

@@ -80,6 +80,7 @@ struct Worker {
   PersistentMap<EffectId, Taking> taking;
   std::string poll_error = {};                // of the last poll, until one succeeds
   std::optional<Time> polls_fail_since = {};  // with `poll_error`
+  bool asks_again = false;  // woken while it asks: what it was woken for may not be in the answer
 
   bool operator==(const Worker&) const = default;
 };

@@ -29,6 +29,7 @@ void let_go(Turn& turn, const WorkerName& name) {
 void forget_looks(Worker& worker) {
   worker.look_at.reset();
   worker.polling.reset();
+  worker.asks_again = false;
   worker.poll_at.reset();
   worker.poll_error.clear();
   worker.polls_fail_since.reset();

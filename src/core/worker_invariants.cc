@@ -24,6 +24,7 @@ void check(const State& state, Violations& violations) {
          "its queue does not know it");
     must(!worker.idle || !is_busy, "idle and busy at once");
     must(worker.concurrency > 0 && worker.concurrency <= most_concurrent, "of no size");
+    must(!worker.asks_again || worker.polling, "it is to ask again, and does not ask");
     must(!worker.polling || state.outbox.contains(*worker.polling), "it waits for no answer");
     for (const auto& [effect, taking] : worker.taking) {
       must(state.outbox.contains(effect), "it takes an item, and nobody is asked for it");

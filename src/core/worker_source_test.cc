@@ -359,6 +359,31 @@ TEST(WorkerSource, IfNobodyKnowsWhatTheSourceSaidItIsAskedAgain) {
   EXPECT_EQ(world.state.queues.items.find(world.item(0))->attempts, 1u);
 }
 
+TEST(WorkerSource, WokenWhileItAsksItAsksOnceMore) {
+  Source world;
+  world.pass(1h);
+  const EffectId poll = world.all<PollQueue>().at(0);
+  world.ask(Command{Wake{fixer}});
+  world.ask(Command{Wake{fixer}});
+  EXPECT_EQ(world.all<PollQueue>(), (std::vector<EffectId>{poll}));
+  Outcome nothing_new;
+  world.finish(poll, nothing_new);
+  ASSERT_EQ(world.all<PollQueue>().size(), 1u) << "what it was woken for may have come since";
+  world.finish(world.all<PollQueue>()[0], nothing_new);
+  EXPECT_TRUE(world.all<PollQueue>().empty());
+}
+
+TEST(WorkerSource, APollOfUnknownEndIsMadeAgainAfterAPause) {
+  Source world;
+  world.pass(1h);
+  Outcome outcome;
+  outcome.ended = Ended::Unknown;
+  world.finish(world.all<PollQueue>().at(0), outcome);
+  EXPECT_TRUE(world.all<PollQueue>().empty());
+  world.pass(1s);
+  EXPECT_EQ(world.all<PollQueue>().size(), 1u);
+}
+
 TEST(WorkerSource, AWorkerThatWasStoppedMeanwhileGivesItBack) {
   Source world;
   const EffectId take = world.all<TakeQueueItem>().at(0);

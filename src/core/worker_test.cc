@@ -293,5 +293,21 @@ RC_GTEST_PROP(Worker, NothingIsLeftLyingWhileThereIsRoom, ()) {
   }
 }
 
+TEST(WorkerRetry, APipelineThatIsRetriedCountsAsOneOfTheWorkers) {
+  WorkerWorld world(runbook("one", 1));
+  world.push("1");
+  world.start();
+  world.end_one(1);
+  world.end_one(1);
+  const PipelineId last = *world.worker()->active.first();
+  world.end_one(1);
+  world.ask(Command{Stop{fixer}});
+  ASSERT_EQ(world.worker(), nullptr);
+  ASSERT_TRUE(is<Ok>(world.ask(pipeline::Command{pipeline::Retry{last, false}})));
+  world.push("2");
+  world.start();
+  EXPECT_EQ(world.state.outbox.size(), 1u) << "concurrency is 1";
+}
+
 }  // namespace
 }  // namespace reeve::worker

@@ -23,15 +23,15 @@
 namespace reeve::daemon {
 namespace {
 
-std::string reason(int error) { return std::generic_category().message(error); }
-
 const sockaddr* as_address(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
 std::unexpected<Error> cannot(const std::string& where) {
   const int error = errno;
-  return fail(Error::Code::Io, fmt::format("cannot listen on {}: {}", where, reason(error)));
+  return fail(
+      Error::Code::Io,
+      fmt::format("cannot listen on {}: {}", where, std::generic_category().message(error)));
 }
 
 // A path is at most 107 bytes for the kernel; through the descriptor of its folder it is short.

@@ -34,13 +34,17 @@ class SpecReader {
  public:
   explicit SpecReader(std::string_view spec) : spec_(spec) {}
 
-  std::expected<Arguments, SpecMistake> read() {
+  std::expected<Arguments, std::vector<SpecMistake>> read() {
     for (skip_blanks(); at_ < spec_.size(); skip_blanks()) {
       const std::size_t begin = at_;
       Argument argument;
-      if (!element(argument) || !check(argument, begin)) return std::unexpected(mistake_);
-      arguments_.all.push_back(std::move(argument));
+      if (!element(argument)) {
+        leave(begin);
+      } else if (check(argument, begin)) {
+        arguments_.all.push_back(std::move(argument));
+      }
     }
+    if (!mistakes_.empty()) return std::unexpected(std::move(mistakes_));
     return std::move(arguments_);
   }
 
@@ -50,8 +54,15 @@ class SpecReader {
     while (here() == ' ' || here() == '\t' || here() == '\n') ++at_;
   }
   bool wrong(std::size_t offset, std::string message) {
-    mistake_ = {offset, std::move(message)};
+    mistakes_.push_back({offset, std::move(message)});
     return false;
+  }
+  // Behind the element that began there, as far as one can tell: the next may be right.
+  void leave(std::size_t begin) {
+    const char opening = spec_[begin];
+    const std::string_view end = opening == '[' ? "]" : opening == '<' ? ">" : " \t\n";
+    const std::size_t found = spec_.find_first_of(end, std::max(at_, begin + 1) - 1);
+    at_ = found == std::string_view::npos ? spec_.size() : std::max(found, begin) + 1;
   }
   bool expect(char letter) {
     skip_blanks();
@@ -180,7 +191,7 @@ class SpecReader {
   std::string_view spec_;
   std::size_t at_ = 0;
   Arguments arguments_;
-  SpecMistake mistake_;
+  std::vector<SpecMistake> mistakes_;
 };
 
 std::string dashed(const Argument& argument) {
@@ -328,7 +339,7 @@ class WordReader {
 
 }  // namespace
 
-std::expected<Arguments, SpecMistake> parse_arguments(std::string_view spec) {
+std::expected<Arguments, std::vector<SpecMistake>> parse_arguments(std::string_view spec) {
   return SpecReader(spec).read();
 }
 

@@ -49,7 +49,8 @@ struct SpecMistake {
 };
 
 // The options of `reeve run` itself, and those that every command of reeve has, are taken.
-std::expected<Arguments, SpecMistake> parse_arguments(std::string_view spec);
+// Of one that is wrong every element is told about.
+std::expected<Arguments, std::vector<SpecMistake>> parse_arguments(std::string_view spec);
 
 using Values = std::vector<std::pair<std::string, std::string>>;
 

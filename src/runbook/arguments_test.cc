@@ -23,7 +23,11 @@ std::string complaint(std::string_view spec, std::vector<std::string_view> words
 std::string mistake(std::string_view spec) {
   const auto arguments = parse_arguments(spec);
   if (arguments) return "none";
-  return std::to_string(arguments.error().offset) + ": " + arguments.error().message;
+  std::string all;
+  for (const SpecMistake& each : arguments.error()) {
+    all += (all.empty() ? "" : "\n") + std::to_string(each.offset) + ": " + each.message;
+  }
+  return all;
 }
 
 TEST(Arguments, ASpecIsReadIntoItsArguments) {
@@ -54,6 +58,20 @@ TEST(Arguments, AMistakeInASpecSaysWhereItIs) {
   EXPECT_EQ(mistake("[-p/x]"), "4: expected --name after the slash");
   EXPECT_EQ(mistake("<Bug>"),
             "0: `Bug` cannot be a placeholder: a name begins with a small letter and has letters, "
+            "digits and _ after it");
+}
+
+TEST(Arguments, EveryMistakeInASpecIsTold) {
+  EXPECT_EQ(mistake("<a> [--wait] [-p/--one] [-p/--two] [more...] [more...] <b"),
+            "5: `reeve run` has an option of this name itself: --wait\n"
+            "24: -p stands here twice\n"
+            "45: `more` stands here twice\n"
+            "57: expected `>` here");
+  EXPECT_EQ(mistake("a [--help <x>] b <C>"),
+            "0: expected <name>, [name], [name...] or [-o/--option <value>]\n"
+            "3: `reeve run` has an option of this name itself: --help\n"
+            "15: expected <name>, [name], [name...] or [-o/--option <value>]\n"
+            "17: `C` cannot be a placeholder: a name begins with a small letter and has letters, "
             "digits and _ after it");
 }
 
@@ -102,7 +120,8 @@ RC_GTEST_PROP(Arguments, AnySpecAndAnyWordsAreAnswered, ()) {
   for (const std::string& each : pieces) spec += " " + each;
   const auto arguments = parse_arguments(spec);
   if (!arguments) {
-    RC_ASSERT(!arguments.error().message.empty());
+    RC_ASSERT(!arguments.error().empty());
+    for (const SpecMistake& each : arguments.error()) RC_ASSERT(each.offset <= spec.size());
     return;
   }
   const std::vector<std::string> words = *rc::gen::container<std::vector<std::string>>(text);

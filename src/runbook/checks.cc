@@ -88,7 +88,9 @@ void check_strategy_phase(Loading& loading, const Reference& reference) {
       [&](const std::string& name, const Pipeline& pipeline, const std::string& used) {
         if (used != strategy || phase_named(pipeline, phase)) return;
         std::vector<std::string> valid = {"escalate", "fail"};
-        for (const Phase& each : pipeline.phases) valid.push_back(each.name);
+        for (const Phase& each : pipeline.phases) {
+          if (!each.name.empty()) valid.push_back(each.name);
+        }
         loading.mistake(
             reference.where,
             fmt::format("`on_exhaust` in [strategy.{}]: [pipeline.{}], which uses it, has "
@@ -186,6 +188,46 @@ void check_dead_letters(Loading& loading) {
     if (chain.size() == 1 || chain.back() != start.name) continue;
     loading.mistake(
         where, fmt::format("dead letters would go round for ever: {}", fmt::join(chain, " -> ")));
+  }
+}
+
+namespace {
+
+// What a pipeline starts in any case: by its first phase, unless a guard stands before that.
+std::vector<std::string> started_at_once(const Set& set, const std::string& name) {
+  const Pipeline* pipeline = set.pipelines.find(name);
+  if (!pipeline || pipeline->phases.empty() || !pipeline->phases.front().pre.empty()) return {};
+  const definition::Action& action = pipeline->phases.front().action;
+  if (const auto* run = std::get_if<definition::RunPipeline>(&action)) return {run->pipeline};
+  if (const auto* run = std::get_if<definition::RunParallel>(&action)) return run->pipelines;
+  return {};
+}
+
+// From the last of the chain back to its first, by way of none that comes before that by name.
+bool goes_round(const Set& set, std::vector<std::string>& chain, std::set<std::string>& seen) {
+  for (const std::string& next : started_at_once(set, chain.back())) {
+    chain.push_back(next);
+    if (next == chain.front()) return true;
+    if (next > chain.front() && seen.insert(next).second && goes_round(set, chain, seen)) {
+      return true;
+    }
+    chain.pop_back();
+  }
+  return false;
+}
+
+}  // namespace
+
+// Nothing else could happen: something that may fail before would end it. A circle is told once.
+void check_circles(Loading& loading) {
+  for (const PipelineNotes& notes : std::vector(loading.pipelines)) {
+    std::vector<std::string> chain = {notes.name};
+    std::set<std::string> seen;
+    if (!goes_round(loading.runbook.set, chain, seen)) continue;
+    loading.mistake(notes.phases.front(),
+                    fmt::format("{} would start itself again and again, before anything else: {}",
+                                notes.label,
+                                fmt::join(chain, " -> ")));
   }
 }
 

@@ -169,7 +169,7 @@ class Hash {
 };
 
 // Counts up when the same files come to mean something else.
-constexpr std::int64_t meaning_version = 2;
+constexpr std::int64_t meaning_version = 3;
 
 std::string hash_of(const std::vector<File>& files, const definition::Set& set) {
   Hash hash;
@@ -223,8 +223,10 @@ std::expected<Runbook, Mistakes> load(std::span<const File> given,
   check_references(loading);
   check_reachable(loading);
   check_dead_letters(loading);
+  check_circles(loading);
   check_names(loading);
   check_inputs(loading);
+  check_environment(loading);
   check_prompt_files(loading, root);
   if (!loading.mistakes.empty()) {
     std::ranges::sort(loading.mistakes);

@@ -71,12 +71,13 @@ void read_agent(Section& section, const std::string& name) {
   Loading& loading = section.loading();
   std::vector<Asked>& asked = loading.asked[{"agent", name}];
   definition::Agent agent;
-  constexpr std::array<std::string_view, 5> kinds = {
+  constexpr std::array<std::string_view, 5> agent_kinds = {
       "claude", "codex", "gemini", "opencode", "generic"};
   if (const auto kind =
           section.choice({"kind"}, {"claude", "codex", "gemini", "opencode", "generic"})) {
-    agent.kind = kinds.at(*kind);
+    agent.kind = agent_kinds.at(*kind);
   }
+  agent.env = environment_in(section, asked).variables;
   agent.command = section.shell({"command"}, asked);
   if (!section.has("command")) {
     if (agent.kind == "generic") section.missing("command", "the program that is the agent");
@@ -92,7 +93,6 @@ void read_agent(Section& section, const std::string& name) {
     section.expected(*section.find({"prompt_file"}), "prompt_file", "either this or `prompt`");
   }
   agent.cwd = section.filled({"cwd"}, asked);
-  agent.env = environment_in(section, asked);
   // A program that is run to completion may be silent all the while, unless somebody says
   // otherwise.
   if (!agent.session) agent.idle_timeout = Duration::max();

@@ -18,8 +18,10 @@ void read_spec(Section& section, Command& command) {
     return;
   }
   const Value& value = *section.find({"args"});
-  section.mistake(section.where_in(value, arguments.error().offset),
-                  fmt::format("`args` in {}: {}", section.label(), arguments.error().message));
+  for (const SpecMistake& each : arguments.error()) {
+    section.mistake(section.where_in(value, each.offset),
+                    fmt::format("`args` in {}: {}", section.label(), each.message));
+  }
 }
 
 void read_command_run(Section& section, Command& command, std::vector<Asked>& asked) {
@@ -112,6 +114,8 @@ void read_events(Section& section) {
       section.mistake(each.where, unknown_name(each, known, "the hook of " + member.key));
     }
     set.hooks.push_back({member.key, text});
+    section.loading().runbook.defined.emplace(Name{"events", member.key},
+                                              section.where_of(member.place));
   }
 }
 

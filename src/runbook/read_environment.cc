@@ -1,4 +1,5 @@
 #include "runbook/section.h"
+#include "runbook/shell_names.h"
 
 #include <fmt/format.h>
 
@@ -15,8 +16,8 @@ bool is_variable_name(std::string_view name) {
              name, [&](char each) { return letters.contains(each) || digits.contains(each); });
 }
 
-definition::Map environment_in(Section& section, std::vector<Asked>& asked) {
-  definition::Map env;
+Environment environment_in(Section& section, std::vector<Asked>& asked) {
+  Environment env;
   for (const auto& [member, text] : section.map({"env"})) {
     if (!is_variable_name(member->key)) {
       section.mistake(
@@ -26,9 +27,22 @@ definition::Map environment_in(Section& section, std::vector<Asked>& asked) {
                       section.label(),
                       member->key));
     }
+    const std::size_t before = asked.size();
     if (member->value.kind == Value::Kind::Text) section.ask(member->value, asked);
-    env.emplace_back(member->key, text);
+    env.variables.emplace_back(member->key, text);
+    if (asked.size() == before) continue;
+    if (shell::runs_its_value_at_start(member->key)) {
+      section.mistake(asked[before].where,
+                      fmt::format("`env` in {}: {{{}}} cannot stand in {}: bash would run what it "
+                                  "says, or be run another way",
+                                  section.label(),
+                                  asked[before].name,
+                                  member->key));
+    } else {
+      env.carriers.push_back({member->key, section.where_of(member->place)});
+    }
   }
+  section.carry(env.carriers);
   return env;
 }
 

@@ -20,6 +20,7 @@ struct PhaseNotes {
   std::optional<Where> next;
   std::optional<Where> on_fail;
   std::vector<Asked> asked;
+  std::vector<Carrier> carriers;
 };
 
 std::vector<std::string> names_of(const std::vector<const Value*>& texts) {
@@ -212,6 +213,9 @@ Phase read_phase(Section& section, PhaseNotes& notes) {
   } else if (!section.has("name")) {
     section.missing("name", "what the phase is called");
   }
+  Environment env = environment_in(section, notes.asked);
+  phase.env = std::move(env.variables);
+  notes.carriers = std::move(env.carriers);
   read_action_of(section, phase, notes);
   phase.pre = references(section, {"pre"}, "guard");
   phase.post = references(section, {"post"}, "guard");
@@ -219,7 +223,6 @@ Phase read_phase(Section& section, PhaseNotes& notes) {
   phase.timeout = section.duration({"timeout"});
   read_failure(section, phase, notes);
   phase.cwd = section.filled({"cwd"}, notes.asked);
-  phase.env = environment_in(section, notes.asked);
   section.finish();
   return phase;
 }
@@ -255,7 +258,9 @@ class PipelineReader {
   std::vector<std::string> phase_names() const {
     std::vector<std::string> names;
     names.reserve(pipeline_.phases.size());
-    for (const Phase& phase : pipeline_.phases) names.push_back(phase.name);
+    for (const Phase& phase : pipeline_.phases) {
+      if (!phase.name.empty()) names.push_back(phase.name);
+    }
     return names;
   }
 
@@ -382,7 +387,9 @@ class PipelineReader {
         check_target(to->phase, *notes.on_fail, "on_fail");
       }
     }
-    section_.loading().pipelines.push_back({name_, section_.label(), phase_places()});
+    PipelineNotes notes{name_, section_.label(), phase_places(), {}};
+    for (const PhaseNotes& each : notes_) notes.carriers.push_back(each.carriers);
+    section_.loading().pipelines.push_back(std::move(notes));
   }
 
   std::vector<Where> phase_places() const {

@@ -198,7 +198,9 @@ std::optional<std::size_t> Section::choice(Keys keys,
 std::optional<Section> Section::section(Keys keys) {
   const Value* value = find(keys);
   if (!value || !expect(*value, Value::Kind::Table, *keys.begin())) return std::nullopt;
-  return Section(loading_, document_, *value, fmt::format("{} {}", label_, *keys.begin()));
+  Section inner(loading_, document_, *value, fmt::format("{} {}", label_, *keys.begin()));
+  inner.carriers_ = carriers_;
+  return inner;
 }
 
 Section Section::within(const Value& table, std::string_view key) const {
@@ -246,10 +248,23 @@ std::string Section::shell_of(const Value& value, std::string_view key, std::vec
     expected(value, key, "a shell command without a NUL");
     return "";
   }
-  ShellText shell = shell_text(value.text);
+  std::vector<std::string> names;
+  names.reserve(carriers_.size());
+  for (const Carrier& each : carriers_) names.push_back(each.name);
+  ShellText shell = shell_text(value.text, names);
   for (const Hole& hole : shell.holes) asked.push_back({hole.name, where_in(value, hole.offset)});
   for (const ShellMistake& each : shell.mistakes) {
-    mistake(where_in(value, each.offset), fmt::format("`{}` in {}: {}", key, label_, each.message));
+    if (each.carrier.empty()) {
+      mistake(where_in(value, each.offset),
+              fmt::format("`{}` in {}: {}", key, label_, each.message));
+      continue;
+    }
+    mistake(std::ranges::find(carriers_, each.carrier, &Carrier::name)->where,
+            fmt::format("`env` in {}: {} has a placeholder in it, and in `{}` {}",
+                        label_,
+                        each.carrier,
+                        key,
+                        each.message));
   }
   if (!shell.mistakes.empty()) return "";
   if (loading_.outside->check_shell) {

@@ -31,11 +31,18 @@ struct Asked {
   Where where;
 };
 
-// Where the phases of a pipeline are written, in their order.
+// A variable of `env` that has a placeholder in its value.
+struct Carrier {
+  std::string name;
+  Where where;
+};
+
+// Where the phases of a pipeline are written, in their order, and what their environment carries.
 struct PipelineNotes {
   std::string name;
   std::string label;
   std::vector<Where> phases;
+  std::vector<std::vector<Carrier>> carriers;
 };
 
 struct Loading {
@@ -101,6 +108,9 @@ class Section {
   std::string shell(Keys keys, std::vector<Asked>& asked);
   std::string shell_of(const Value& value, std::string_view key, std::vector<Asked>& asked);
 
+  // What the programs that are read from now on find in their environment.
+  void carry(std::vector<Carrier> carriers) { carriers_ = std::move(carriers); }
+
   // A text with placeholders, which are added to `asked`.
   std::string filled(Keys keys, std::vector<Asked>& asked);
   std::vector<std::string> patterns(Keys keys, std::vector<Asked>& asked);
@@ -123,6 +133,7 @@ class Section {
   const Value& table_;
   std::string label_;
   std::vector<std::string> known_;  // in the order they were asked for
+  std::vector<Carrier> carriers_;
 };
 
 // "unknown name {bgu} in [pipeline.fix]; did you mean `{bug}`?"
@@ -136,8 +147,13 @@ bool is_known(std::string_view name, const std::vector<std::string>& known);
 // A letter or _, then letters, digits and _: what a shell can name.
 bool is_variable_name(std::string_view name);
 
-// The table `env`; its placeholders are added to `asked`.
-definition::Map environment_in(Section& section, std::vector<Asked>& asked);
+// The table `env`; its placeholders are added to `asked`. The section carries from now on what it
+// says.
+struct Environment {
+  definition::Map variables;
+  std::vector<Carrier> carriers;
+};
+Environment environment_in(Section& section, std::vector<Asked>& asked);
 
 // ── The readers, a file each; `kind` and `name` are registered already ──
 
@@ -168,8 +184,10 @@ definition::OnFail on_fail_of(const std::string& text);
 void check_references(Loading& loading);
 void check_reachable(Loading& loading);
 void check_dead_letters(Loading& loading);
+void check_circles(Loading& loading);
 void check_names(Loading& loading);
 void check_inputs(Loading& loading);
+void check_environment(Loading& loading);
 void check_prompt_files(Loading& loading, const std::string& root);
 
 }  // namespace reeve::runbook

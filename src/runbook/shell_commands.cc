@@ -19,6 +19,18 @@ struct Scanner::List {
   bool after_compound = false;  // `]]`, `))`, `)`, `}`, `fi`: `then` and its like need no `;`
   bool after_time = false;
   bool after_coproc = false;
+
+  struct Opened {
+    std::string keyword;
+    std::size_t begin = 0;
+    std::string function = {};
+  };
+  std::size_t start = 0;
+  std::size_t begin = 0;       // of the pipeline
+  bool piped = false;          // it goes on after a newline
+  std::vector<Opened> opened;  // if, while, {, ...
+  std::string function;        // its body comes next
+  bool only_numbers = true;    // is what its commands have said so far
 };
 
 namespace {
@@ -46,11 +58,12 @@ std::string without_quotes(std::string_view raw) {
 
 void Scanner::run() {
   commands(Until::End);
-  judge_assignments();
+  judge_flows();
 }
 
-void Scanner::commands(Until until) {
+bool Scanner::commands(Until until) {
   List list;
+  list.start = list.begin = at_;
   // A document that is awaited outside has its body behind the end of that line, not of one in
   // here; one that is still awaited at the end of this has it out there.
   std::vector<HereDocument> awaited_outside = std::exchange(awaited_, {});
@@ -64,23 +77,29 @@ void Scanner::commands(Until until) {
     } else if (letter == '\n') {
       ++at_;
       end_command(list);
+      if (!list.piped) list.begin = at_;
       read_here_documents();
     } else if (letter == '#') {
       while (more() && here() != '\n') ++at_;
     } else if (letter == ';' || letter == '|' || (letter == '&' && !starts("&>"))) {
       const bool ends_clause = starts(";;") || starts(";&");
+      const bool is_pipe = letter == '|' && !starts("||");
+      const std::size_t bar = at_;
       while (more() && std::string_view(";&|").find(here()) != std::string_view::npos) {
         if (starts("&>")) break;
         ++at_;
       }
       if (in_pattern()) continue;
-      end_command(list);
+      if (is_pipe) note_pipe(list.command, list.begin, bar);
+      end_command(list, is_pipe);
+      list.piped = is_pipe;
+      if (!is_pipe) list.begin = at_;
       if (ends_clause && !list.cases.empty()) list.cases.back() = Case::Pattern;
     } else if (letter == ')') {
       if (in_pattern()) {
         list.cases.back() = Case::Body;
         list.command = {};
-        ++at_;
+        list.begin = ++at_;
         continue;
       }
       if (until == Until::Parenthesis) break;
@@ -97,14 +116,16 @@ void Scanner::commands(Until until) {
         list.command.at_start = false;
         list.after_compound = true;
       } else if (starts("()") || !list.command.at_start) {
+        list.function = list.command.name;
         ++at_;  // NAME (): what follows is its body
         while (more() && (here() == ' ' || here() == '\t')) ++at_;
         if (here() == ')') ++at_;
         list.command = {};
       } else if (++depth_; depth_ < 100) {
-        ++at_;
+        const std::size_t begin = at_++;
         commands(Until::Parenthesis);
         if (more()) ++at_;
+        if (!list.function.empty()) note_function(std::exchange(list.function, {}), begin, at_);
         --depth_;
         list.command.at_start = false;
         list.after_compound = true;
@@ -127,14 +148,33 @@ void Scanner::commands(Until until) {
     }
   }
   end_command(list);
+  close(list, {});
+  if (!list.function.empty()) note_function(list.function, list.start, at_);
   awaited_.insert(awaited_.begin(), awaited_outside.begin(), awaited_outside.end());
+  return list.only_numbers;
+}
+
+// A pipeline has in it what its compound commands have in them, and so has a function.
+void Scanner::open(List& list, std::string_view keyword) {
+  list.opened.push_back({std::string(keyword), list.begin, std::exchange(list.function, {})});
+}
+
+void Scanner::close(List& list, std::initializer_list<std::string_view> keywords) {
+  bool found = false;
+  while (!found && !list.opened.empty()) {
+    const List::Opened last = list.opened.back();
+    list.opened.pop_back();
+    found = is_one_of(last.keyword, keywords);
+    list.begin = found ? last.begin : list.start;
+    if (!last.function.empty()) note_function(last.function, last.begin, at_);
+  }
 }
 
 // ── Redirections ──
 
 void Scanner::redirection(List& list) {
   if (starts("<<") && !starts("<<<")) {
-    here_document_operator();
+    here_document_operator(list);
     return;
   }
   std::string text;
@@ -158,7 +198,7 @@ bool Scanner::names_descriptor(const Word& word) const {
          (text.starts_with("{{") && text.ends_with("}}"));
 }
 
-void Scanner::here_document_operator() {
+void Scanner::here_document_operator(List& list) {
   at_ += 2;
   HereDocument document;
   if (here() == '-') {
@@ -174,6 +214,9 @@ void Scanner::here_document_operator() {
   if (holes.size() > holes_before) {
     mistake(delimiter.begin, "a placeholder cannot be the end mark of a here-document");
   }
+  document.number = ++last_document_;
+  list.command.documents.push_back(document.number);
+  list.command.redirected = true;
   awaited_.push_back(std::move(document));
 }
 
@@ -205,6 +248,7 @@ void Scanner::read_here_documents() {
     }
     if (!document.quoted) {
       here_document_body(body_end);
+      streams_.push_back({flow_between("|", begin, body_end), documents_[document.number]});
     } else {
       // What stands there is taken as it stands; a reference would be, too.
       for (at_ = begin; at_ < body_end;) {
@@ -228,8 +272,13 @@ void Scanner::read_here_documents() {
 
 // ── Commands ──
 
-void Scanner::end_command(List& list) {
-  if (!list.command.at_start) judge(list.command);
+void Scanner::end_command(List& list, bool piped) {
+  const Command& command = list.command;
+  if (!command.at_start) judge(command);
+  note_streams(command, piped);
+  const bool says = !command.at_start || !command.prefix.empty() || command.redirected;
+  if (says && !piped) list.only_numbers &= says_number(command);
+  if (says) list.piped = false;
   list.command = {};
   list.target = false;
   list.names_loop = false;
@@ -242,7 +291,12 @@ void Scanner::end_command(List& list) {
 void Scanner::handle(List& list, const Word& word) {
   if (list.target) {
     list.target = false;
+    const std::string_view text = text_.substr(word.begin, word.end - word.begin);
+    list.command.redirected = true;
+    list.command.says_elsewhere |= list.redirects.find('>') != std::string::npos &&
+                                   !(word.plain && word.literal == "/dev/null");
     if (list.redirects == "<<<") list.command.here_strings.push_back(word);
+    if (text.starts_with("<(")) list.command.substitutes.push_back(word);
     if (list.redirects == ">&" || list.redirects == "<&") judge_duplication(list.redirects, word);
     return;
   }
@@ -259,6 +313,7 @@ void Scanner::handle(List& list, const Word& word) {
     }
     if (state == Case::Pattern) {
       if (word.plain && word.literal == "esac") {
+        close(list, {"case"});
         list.cases.pop_back();
         list.command = {};
         list.command.at_start = false;
@@ -271,7 +326,11 @@ void Scanner::handle(List& list, const Word& word) {
     if (word.has_holes()) refuse(word, "as the name of a variable or function");
     list.names_loop = false;
     list.command.at_start = !list.after_loop;
-    if (list.after_loop) list.command.loops = word.literal;
+    if (list.after_loop) {
+      list.command.loops = word.literal;
+    } else {
+      list.function = word.literal;
+    }
     list.after_compound = list.after_loop;  // `for NAME do`
     const std::size_t open = after_blanks(at_);
     if (!list.after_loop && open < end_ && text_[open] == '(') {  // `function NAME ( )`
@@ -304,21 +363,28 @@ bool Scanner::keyword(List& list, const Word& word) {
   if (std::exchange(list.after_coproc, false) && names_coprocess()) return true;
   list.after_time = text == "time";
   list.after_coproc = text == "coproc";
+  if (text == "coproc") note_everything_read();
+  if (is_one_of(text, {"if", "while", "until", "{", "for", "select", "case"})) open(list, text);
   if (is_one_of(
           text,
           {"if", "then", "else", "elif", "do", "while", "until", "!", "{", "time", "coproc"})) {
     return true;
   }
   if (is_one_of(text, {"fi", "done", "}"})) {
+    if (text == "fi") close(list, {"if"});
+    if (text == "done") close(list, {"while", "until", "for", "select"});
+    if (text == "}") close(list, {"{"});
     list.command = {};
     list.command.at_start = false;
     list.after_compound = true;
   } else if (text == "for" || text == "select" || text == "function") {
     list.names_loop = true;
     list.after_loop = text != "function";
+    if (text == "select") flows_.push_back({.into = "REPLY", .way = "`select`", .reads = true});
   } else if (text == "case") {
     list.cases.push_back(Case::Subject);
   } else if (text == "esac" && !list.cases.empty()) {
+    close(list, {"case"});
     list.cases.pop_back();
     list.command.at_start = false;
     list.after_compound = true;
@@ -363,6 +429,7 @@ void Scanner::command_name(List& list, const Word& word) {
 // [[ ... ]]
 void Scanner::condition() {
   Word last;
+  Word matched;
   bool number_next = false;
   bool name_next = false;
   bool regex_next = false;
@@ -395,8 +462,9 @@ void Scanner::condition() {
     if (next.plain && next.literal == "]]") return;
     const auto calculate = [&](const Word& each) {
       need_integer(each);
-      note_calculated(text_.substr(each.begin, each.end - each.begin));
+      note_calculated(text_between(each.begin, each.end));
     };
+    if (regex_next) note_matched(matched, next);
     if (number_next) calculate(next);
     if (name_next) note_looked_into(next);
     if (name_next && next.has_holes()) refuse(next, "as the name of a variable");
@@ -404,6 +472,7 @@ void Scanner::condition() {
     if (number_next) calculate(last);
     name_next = next.plain && is_one_of(next.literal, {"-v", "-R"});
     regex_next = next.plain && next.literal == "=~";
+    if (regex_next) matched = last;
     last = next;
   }
 }

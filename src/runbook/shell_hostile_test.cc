@@ -192,6 +192,133 @@ TEST_F(HostileValue, ByWayOfAVariable) {
   }
 }
 
+// A value that bash calculates with though it is not written there.
+TEST_F(HostileValue, ByWayOfAnotherVariable) {
+  for (const char* source : {"nums={v}; for n in $nums; do total=$((total+n)); done",
+                             "arr=({v}); for i in \"${arr[@]}\"; do ((i)); done",
+                             "arr+=({v}); arr2=(\"${arr[@]}\"); ((arr2[0]))",
+                             "n=$(basename {v}); [[ $n -gt 3 ]]",
+                             "n=`basename {v}`; (( n > 3 ))",
+                             "n=\"x$(echo {v})\"; n=${n#x}; (( n ))",
+                             "printf -v n %s \"$(basename {v})\"; (( n ))",
+                             "y={v}; printf -v n %s \"$y\"; (( n ))",
+                             "y={v}; n=$(echo \"$y\"); (( n ))",
+                             "y={v}; n=`echo \"$y\"`; (( n ))",
+                             "y={v}; z=$y; n=$(echo \"$z\"); m=$n; echo $(( m ))",
+                             "y={v}; echo $(( $(echo $y) ))",
+                             "y={v}; [[ $(echo $y) -eq 1 ]]",
+                             "y={v}; a[$(echo $y)]=1",
+                             "y={v}; echo ${a[$(echo $y)]}",
+                             "f() { echo {v}; }; n=$(f); (( n ))",
+                             "wc() { echo {v}; }; n=$(wc -l); (( n ))",
+                             "function f { echo {v}; }; n=`f`; (( n ))",
+                             "f() ( echo {v} ); g() { f; }; n=$(g); (( n ))",
+                             "x={v}; : ${y:=$x}; ((y))",
+                             "[[ {v} =~ (.*) ]]; n=${BASH_REMATCH[1]}; ((n))",
+                             "x={v}; [[ $x =~ ^[^z]+$ ]] && ((BASH_REMATCH[0]))",
+                             "y=.; x={v}; [[ a || $x =~ $y+ ]]; [[ $x =~ $y+ ]]; ((BASH_REMATCH))",
+                             ": {v}; ((_))",
+                             "echo {v}; n=$_; ((n))",
+                             "x={v}; : \"${y=$x}\"; ((y))",
+                             "x={v}; getopts a: o \"-a$x\"; ((OPTARG))",
+                             "declare -a y; x={v}; declare y=$x",
+                             "declare -n r=n; y={v}; r=$(echo $y); ((n))",
+                             "x={v}; wait -np \"a[$x]\"",
+                             "x={v}; compgen -W \"$x\"",
+                             "x={v}; y=$(echo \"$x\"); eval \"$y\"",
+                             "x={v}; eval \"$(echo \"$x\")\"",
+                             "x={v}; env BASH_ENV=\"$x\" bash -c :",
+                             "x={v}; /usr/bin/env BASH_ENV=\"$x\" bash -c :",
+                             "x={v}; nice env BASH_ENV=\"$x\" bash -c :",
+                             "x={v}; BASH_ENV=\"$(echo \"$x\")\" bash -c :",
+                             "x={v}; for PS4 in $x; do set -x; :; done"}) {
+    expect_never_run(source);
+  }
+}
+
+TEST_F(HostileValue, ByWayOfWhatIsRead) {
+  for (const char* source :
+       {"while read -r k; do ((t+=k)); done <<< {v}",
+        "echo {v} | while read -r k; do ((t+=k)); done",
+        "echo {v} | cat | while read -r k; do ((t+=k)); done",
+        "echo {v} |& { read -r k; ((t+=k)); }",
+        "echo {v} | (read -r k; ((t+=k)))",
+        "echo {v} | if read -r k; then ((t+=k)); fi",
+        "echo {v} | IFS= read -r k && ((t+=k))",
+        "for i in 1; do echo {v}; done | while read -r k; do ((t+=k)); done",
+        "if true; then for ((i=0;i<1;i++)) { echo {v}; }; fi | while read -r k; do ((k)); done",
+        "{ echo 1; echo {v}; } | while read -r k; do ((t+=k)); done",
+        "case a in a) echo {v};; esac | while read -r k; do ((t+=k)); done",
+        "y={v}; echo \"$y\" | while read -r k; do ((t+=k)); done",
+        "y={v}; while read -r k; do ((t+=k)); done <<< \"$y\"",
+        "y={v}; read -r k <<< \"$y\"; ((k))",
+        "read x <<E\n{v}\nE\n(( x ))",
+        "y={v}\nread x <<E\n$y\nE\n(( x ))",
+        "cat <<E | while read -r k; do ((k)); done\n{v}\nE\n",
+        "while read -r k; do ((k)); done <<E\n{v}\nE\n",
+        "IFS=, read -ra a <<< {v}; for i in \"${a[@]}\"; do ((i)); done",
+        "mapfile -t a < <(echo {v}); ((a[0]))",
+        "readarray -t a < <(echo {v}); for i in \"${a[@]}\"; do ((i)); done",
+        "while read k; do ((k)); done < <(echo {v})",
+        "exec 3<<< {v}; read -u 3 k; ((k))",
+        "echo {v} | { k=$(cat); ((k)); }",
+        "{ k=`cat`; ((k)); } <<< {v}",
+        "y={v}; echo $(( $(( 1 )) + y ))",
+        "y={v}; x=$(( 1 ))$y; (( x ))",
+        "exec < <(echo {v}); read k; ((k))",
+        "f() { read k; ((k)); }; echo {v} | f",
+        "f() { read k; ((k)); }; f <<< {v}",
+        "coproc { echo {v}; }; read k <&\"${COPROC[0]}\"; ((k))",
+        "echo {v} | tee >(read k; ((k)); :) > /dev/null; sleep 0.1",
+        "select i in a; do ((REPLY)); break; done <<< {v}",
+        "y={v}; source /dev/stdin <<< \"$y\"",
+        "echo {v} | while read k; do eval \"$k\"; done",
+        "while read k; do eval \"$k\"; done <<< {v}"}) {
+    expect_never_run(source);
+  }
+}
+
+// Variables of `env` count as if the program began with them.
+TEST_F(HostileValue, ByWayOfTheEnvironment) {
+  for (const char* source : {"[[ $V -gt 3 ]]",
+                             "(( V > 3 ))",
+                             "let x=V",
+                             "echo ${a[V]} ${b:$V}",
+                             "declare -i V; V+=1",
+                             "x=$V; (( x ))",
+                             "declare -i x; x=$V",
+                             "n=$(basename \"$V\"); [[ $n -gt 3 ]]",
+                             "for i in $V; do (( i )); done",
+                             "echo \"$V\" | while read k; do (( k )); done",
+                             "while read k; do (( k )); done <<< $V",
+                             "read x <<E\n$V\nE\n(( x ))",
+                             "source /dev/stdin <<< \"$V\"",
+                             "eval \"$V\"",
+                             "trap \"$V\" EXIT",
+                             "PS4=$V; set -x; :",
+                             "echo ${!V} ${V@P}",
+                             "printf -v \"$V\" x",
+                             "unset \"a[$V]\"",
+                             "[[ -v $V ]]",
+                             "echo >& \"$V\""}) {
+    const std::vector<std::string> carriers = {"V"};
+    const ShellText text = shell_text(source, carriers);
+    EXPECT_TRUE(shell_text(source).mistakes.empty()) << source;
+    EXPECT_EQ(shell_text(source).program, source);
+    if (!text.mistakes.empty()) {
+      EXPECT_EQ(text.mistakes[0].carrier, "V") << source;
+      continue;
+    }
+    EXPECT_EQ(text.integers, carriers) << source;
+    const std::string there = "cd " + directory_.string() + " < /dev/null || exit\n";
+    for (const std::string& value : values) {
+      const Ran ran = run_bash(there + "V=$REEVE_V_v\n" + text.program, {{"v", value}});
+      EXPECT_EQ(ran.code, 126) << source;
+      ASSERT_FALSE(std::filesystem::exists(directory_ / "PWNED")) << source << "\n" << value;
+    }
+  }
+}
+
 TEST_F(HostileValue, ByWayOfACommand) {
   for (const char* source : {"source /dev/stdin <<< {v}",
                              ". //dev/stdin <<E\n{v}\nE\n",
@@ -199,6 +326,7 @@ TEST_F(HostileValue, ByWayOfACommand) {
                              "echo {v} | . /dev/stdin",
                              "command . /proc/self/fd/0 <<< {v}",
                              "source <(echo {v})",
+                             "jobs -x {v}",
                              "true & wait -np \"a[{v}]\"",
                              "test -v \"a[{v}]\"",
                              "[[ ! -v a[{v}] ]]",

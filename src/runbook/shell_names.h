@@ -25,6 +25,11 @@ inline bool runs_its_value(std::string_view name) {
                     "BASH_CMDS"});
 }
 
+// In the environment of a bash that begins these say what it runs, or how.
+inline bool runs_its_value_at_start(std::string_view name) {
+  return runs_its_value(name) || is_one_of(name, {"SHELLOPTS", "BASHOPTS"});
+}
+
 // An assignment to these is calculated.
 inline bool is_number(std::string_view name) {
   return is_one_of(name,

@@ -13,7 +13,9 @@ bool is_option_with(const Word& word, std::string_view letters) {
 }  // namespace
 
 void Scanner::need_integer(const Word& word) {
-  for (std::size_t i = word.holes_from; i < word.holes_to; ++i) holes[i].integer = true;
+  for (std::size_t i = word.holes_from; i < word.holes_to; ++i) {
+    holes[i].integer |= !only_numbers_.contains(i);
+  }
 }
 
 void Scanner::refuse(const Word& word, std::string_view why) {
@@ -25,8 +27,10 @@ void Scanner::judge(const Command& command) {
   const std::string& name = command.name;
   for (const Word& word : command.words) {
     if (command.loops.empty()) break;
-    if (word.has_holes())
-      assignments_.push_back({.name = command.loops, .word = word, .loop = true});
+    Flow flow = flow_from(command.loops, word);
+    flow.loop = true;
+    flow.way = word.has_holes() ? "" : "a loop";
+    flows_.push_back(std::move(flow));
   }
   if (is_one_of(name, {"declare", "typeset", "local", "export", "readonly"})) {
     return judge_declaration(command);
@@ -45,9 +49,21 @@ void Scanner::judge(const Command& command) {
   for (std::size_t i = 0; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
     if (is_one_of(name, {"eval", "trap"})) note_run(command, word);
-    if (is_one_of(name, {"unset", "alias"})) note_looked_into(word);
-    if (!word.has_holes()) continue;
     const Word before = i > 0 ? command.words[i - 1] : Word{};
+    const std::string variable = word.literal.substr(0, word.literal.find('='));
+    if (is_one_of(name,
+                  {"unset", "alias", "bind", "complete", "compgen", "fc", "enable", "jobs"}) ||
+        (name == "hash" && is_option_with(command.words[0], "p")) ||
+        (name == "wait" && (is_option_with(before, "p") || is_option_with(word, "p"))) ||
+        (runs_its_value(variable) && variable != word.literal)) {
+      note_looked_into(word);
+    }
+    if (name == "getopts") {
+      Flow flow = flow_from("OPTARG", word);
+      flow.way = "`getopts`";
+      flows_.push_back(std::move(flow));
+    }
+    if (!word.has_holes()) continue;
     if (is_one_of(
             name,
             {"eval", "trap", "alias", "bind", "complete", "compgen", "fc", "enable", "jobs"})) {
@@ -60,12 +76,16 @@ void Scanner::judge(const Command& command) {
       refuse(word, "as the name of a variable");
     } else if (name == "hash" && is_option_with(command.words[0], "p")) {
       refuse(word, "as the name of a command");
-    } else if (name == "env" && runs_its_value(word.literal.substr(0, word.literal.find('=')))) {
-      refuse(word, "as the value of " + word.literal.substr(0, word.literal.find('=')));
+    } else if (runs_its_value(variable) && variable != word.literal) {
+      refuse(word, "as the value of " + variable);
+    } else if (name == "seq") {
+      for (std::size_t hole = word.holes_from; hole < word.holes_to; ++hole) {
+        if (depths_[hole] == word.depth) only_integers_.insert(hole);
+      }
     }
   }
   for (const Word& word : command.words) {
-    if (name == "let") note_calculated(text_.substr(word.begin, word.end - word.begin));
+    if (name == "let") note_calculated(text_between(word.begin, word.end));
   }
 }
 
@@ -79,11 +99,8 @@ void Scanner::judge_printf(const Command& command) {
       variable = i == 0 ? word.literal.substr(2) : word.literal;
       note_looked_into(word);
       if (word.has_holes()) refuse(word, "as the name of a variable");
-    } else if (!word.has_holes()) {
-      continue;
     } else if (!variable.empty()) {
-      const std::string name = variable.substr(0, variable.find('['));
-      assignments_.push_back({.name = name, .word = word});
+      flows_.push_back(flow_from(variable.substr(0, variable.find('[')), word));
     } else if (i == 0 && word.hole_first) {
       refuse(word, "as the format of printf: write printf '%s' and then the placeholder");
     }
@@ -101,6 +118,7 @@ void Scanner::judge_source(const Command& command) {
       file.literal.find("/dev/stdin") != std::string::npos ||
       file.literal.find("/dev/fd/") != std::string::npos) {
     fed_.push_back({"", file.begin});
+    looked_into_.insert("|");
   }
 }
 

@@ -32,6 +32,23 @@ std::optional<Braces> braces_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
+std::string reference_to(const std::string& name, Quotes quotes) {
+  const std::string bare = "${" + variable_name(name) + "}";
+  switch (quotes) {
+    case Quotes::None:
+      return "\"" + bare + "\"";
+    case Quotes::Single:
+      return "'\"" + bare + "\"'";
+    case Quotes::Ansi:
+      return "'\"" + bare + "\"$'";
+    case Quotes::Double:
+    case Quotes::Arithmetic:
+    case Quotes::HereDocument:
+      return bare;
+  }
+  return bare;
+}
+
 bool continues_name(char letter) {
   return begins_name(letter) || (letter >= 'A' && letter <= 'Z') ||
          (letter >= '0' && letter <= '9');
@@ -58,25 +75,7 @@ bool Scanner::take_hole(Quotes quotes) {
     return true;
   }
   const std::string name(braces->name);
-  const std::string bare = "${" + variable_name(name) + "}";
-  std::string text;
-  switch (quotes) {
-    case Quotes::None:
-      text = "\"" + bare + "\"";
-      break;
-    case Quotes::Single:
-      text = "'\"" + bare + "\"'";
-      break;
-    case Quotes::Ansi:
-      text = "'\"" + bare + "\"$'";
-      break;
-    case Quotes::Double:
-    case Quotes::Arithmetic:
-    case Quotes::HereDocument:
-      text = bare;
-      break;
-  }
-  edits.push_back({offset, braces->length, std::move(text)});
+  edits.push_back({offset, braces->length, writer_(name, quotes)});
   holes.push_back({name, offset, integers_ > 0});
   depths_.push_back(depth_);
   return true;
@@ -192,28 +191,37 @@ void Scanner::backticks(bool in_double_quotes) {
   if (!clean || depth_ >= deepest) return;
 
   Scanner scanner(inner);
+  scanner.writer_ = writer_;
   scanner.depth_ = depth_ + 1;
-  scanner.integers_ = integers_;
-  scanner.commands(Until::End);
+  const bool only_numbers = scanner.commands(Until::End);
   const auto outer = [&](std::size_t offset) {
     return offset < offsets.size() ? offsets[offset] : begin;
   };
   for (ShellMistake& each : scanner.mistakes) mistake(outer(each.offset), std::move(each.message));
   // A variable is what it was declared to be, on whichever side of the backticks: judged with the
   // rest.
-  for (Assignment& each : scanner.assignments_) {
-    each.word.holes_from += holes.size();
-    each.word.holes_to += holes.size();
-    assignments_.push_back(std::move(each));
+  const std::size_t first = holes.size();
+  for (Flow& each : scanner.flows_) {
+    for (std::size_t& hole : each.holes) hole += first;
+    flows_.push_back(std::move(each));
   }
+  for (Stream& each : scanner.streams_) {
+    for (std::size_t& hole : each.flow.holes) hole += first;
+    streams_.push_back(std::move(each));
+  }
+  for (const std::size_t hole : scanner.only_numbers_) only_numbers_.insert(hole + first);
+  for (const std::size_t hole : scanner.only_integers_) only_integers_.insert(hole + first);
   for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), outer(each.offset)});
   learn_from(scanner);
+  if (only_numbers) note_number(begin, holes.size());
   if (scanner.edits.empty()) return;
   depths_.insert(depths_.end(), scanner.depths_.begin(), scanner.depths_.end());
   for (Hole& hole : scanner.holes) {
     hole.offset = outer(hole.offset);
+    hole.integer |= integers_ > 0 && !only_numbers;
     holes.push_back(std::move(hole));
   }
+  if (only_numbers) note_number(begin, first);
   std::string program;
   std::size_t done = 0;
   for (const Edit& edit : scanner.edits) {
@@ -250,9 +258,16 @@ void Scanner::dollar(Quotes quotes, Word* word) {
     at_ += 3;
     arithmetic("))");
   } else if (starts("$(")) {
-    at_ += 2;
-    commands(Until::Parenthesis);
+    const std::size_t begin = std::exchange(at_, at_ + 2);
+    const std::size_t first = holes.size();
+    const int outer = std::exchange(integers_, 0);
+    const bool only_numbers = commands(Until::Parenthesis);
+    integers_ = outer;
     if (more()) ++at_;
+    if (only_numbers) note_number(begin, first);
+    for (std::size_t i = first; outer > 0 && !only_numbers && i < holes.size(); ++i) {
+      holes[i].integer = true;
+    }
   } else if (starts("$[")) {
     at_ += 2;
     arithmetic("]");
@@ -292,7 +307,7 @@ void Scanner::parameter(bool in_double_quotes) {
       ++at_;
     }
   }
-  note_parameter(text_.substr(begin, name_end - begin), text_.substr(name_end, at_ - name_end));
+  note_parameter(text_.substr(begin, name_end - begin), text_between(name_end, at_));
   if (more()) ++at_;
   left_alone_until_ = std::max(left_alone, at_);
 }
@@ -341,8 +356,10 @@ void Scanner::arithmetic(std::string_view closing) {
       ++at_;
     }
   }
-  note_calculated(text_.substr(begin, at_ - begin));
+  note_calculated(text_between(begin, at_));
   at_ = std::min(end_, at_ + closing.size());
+  const std::size_t opening = begin >= 3 && closing == "))" && text_[begin - 3] == '$' ? 3 : 2;
+  numbers_.emplace_back(begin - opening, at_);
   --integers_;
 }
 

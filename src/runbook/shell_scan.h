@@ -4,11 +4,15 @@
 
 #include <compare>
 #include <cstddef>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 // How shell_text reads a program: once, from left to right, knowing at each letter between which
@@ -38,10 +42,19 @@ bool continues_name(char letter);  // of a variable
 
 inline constexpr int deepest = 100;  // as far as expansions may be nested
 
+inline constexpr std::size_t most_effort = std::size_t{1} << 28U;
+
+enum class Quotes { None, Single, Ansi, Double, Arithmetic, HereDocument };
+
+// What a placeholder becomes between these.
+using Writer = std::function<std::string(const std::string& name, Quotes quotes)>;
+std::string reference_to(const std::string& name, Quotes quotes);
+
 struct HereDocument {
   std::string delimiter;
   bool quoted = false;
   bool strips_tabs = false;
+  std::size_t number = 0;
 };
 
 struct Edit {
@@ -59,11 +72,18 @@ struct Command {
   bool value_next = false;              // `exec -a`: the next word is no name of a command
   std::string loops = {};               // NAME of `for NAME in`, `select NAME in`
   std::vector<Word> here_strings = {};  // <<< word
+  std::vector<Word> substitutes = {};   // < <(...)
+  std::vector<std::size_t> documents = {};
+  bool redirected = false;
+  bool says_elsewhere = false;  // what it says, or complains of, goes to another place than it did
 };
 
 class Scanner {
  public:
-  explicit Scanner(std::string_view text) : text_(text), end_(text.size()) {}
+  explicit Scanner(std::string_view text, std::span<const std::string> carriers = {})
+      : text_(text), end_(text.size()), carriers_(carriers) {}
+
+  void write_with(const Writer& writer) { writer_ = writer; }
 
   // All of it. After this the results are there.
   void run();
@@ -71,9 +91,9 @@ class Scanner {
   std::vector<Edit> edits;  // in the order of their offsets
   std::vector<Hole> holes;
   std::vector<ShellMistake> mistakes;
+  std::set<std::string> integers;  // carriers that must be
 
  private:
-  enum class Quotes { None, Single, Ansi, Double, Arithmetic, HereDocument };
   enum class Until { End, Parenthesis };
   enum class Case { Subject, In, Pattern, Body };
 
@@ -110,9 +130,11 @@ class Scanner {
   std::size_t after_index(std::size_t at) const;
   void extended_glob();
   void compound_assignment();
-  void commands(Until until);
+  bool commands(Until until);  // true: all that it says is numbers
+  void open(List& list, std::string_view keyword);
+  void close(List& list, std::initializer_list<std::string_view> keywords);
   void condition();
-  void here_document_operator();
+  void here_document_operator(List& list);
   void read_here_documents();
   void redirection(List& list);
   bool names_descriptor(const Word& word) const;
@@ -120,7 +142,7 @@ class Scanner {
   bool keyword(List& list, const Word& word);
   bool names_coprocess() const;
   void command_name(List& list, const Word& word);
-  void end_command(List& list);
+  void end_command(List& list, bool piped = false);
 
   // What bash would evaluate: shell_rules.cc.
   void need_integer(const Word& word);
@@ -133,14 +155,39 @@ class Scanner {
   void judge_source(const Command& command);
   void judge_duplication(const std::string& redirection, const Word& word);
 
-  // Which variable carries what, and what becomes of it: shell_variables.cc.
-  struct Assignment {
-    std::string name;
-    Word word;
-    std::string value = {};  // as it is written
-    bool declared = false;   // by declare, typeset or local
-    bool loop = false;       // by `for` or `select`
+  // What one command hands to another, and what says nothing but numbers: shell_streams.cc.
+  struct Flow {
+    std::string into;       // a variable; `|`: what somebody reads; `f()`: what a function says
+    std::string text = {};  // where it comes from, without what says numbers
+    std::vector<std::size_t> holes = {};
+    int depth = 0;          // a placeholder that stands deeper comes by way of a command
+    std::string way = {};   // if all of it comes by a way: `read`, a loop
+    bool reads = false;     // it comes from what is read
+    bool declared = false;  // by declare, typeset or local
+    bool loop = false;      // by `for` or `select`
+    bool compound = false;
   };
+  struct Stream {
+    Flow flow;
+    std::string by;  // the command that gets it
+  };
+  bool spend(std::size_t effort) const;
+  std::string text_between(std::size_t begin, std::size_t end) const;
+  std::vector<std::size_t> holes_between(std::size_t begin, std::size_t end) const;
+  Flow flow_between(std::string into, std::size_t begin, std::size_t end) const;
+  Flow flow_from(std::string into, const Word& word) const;
+  bool says_number(const Command& command);
+  bool can_say_number(const Command& command) const;
+  void note_matched(const Word& subject, const Word& regex);
+  void note_number(std::size_t begin, std::size_t first_hole);
+  void note_streams(const Command& command, bool piped);
+  void note_pipe(const Command& left, std::size_t begin, std::size_t bar);
+  void note_everything_read();
+  void note_function(const std::string& name, std::size_t begin, std::size_t end);
+  std::string next_command() const;
+  bool is_read_by(const std::string& command) const;
+
+  // Which variable carries what, and what becomes of it: shell_variables.cc.
   struct Fed {  // by `read` and its like, with what cannot be told; without a name: `source`
     std::string name;
     std::size_t offset = 0;
@@ -150,38 +197,74 @@ class Scanner {
     std::string name;
     auto operator<=>(const Calculated&) const = default;
   };
+  struct Through {      // a command, whose words are calculated with
+    std::string array;  // as an index of this one; or empty
+    std::string text;
+    std::string into;
+    auto operator<=>(const Through&) const = default;
+  };
+  struct Reached {  // where bash calculates
+    std::string into;
+    std::string way;
+  };
   void note_assignment(const Word& word, bool declared = false);
   void note_fed(const Command& command, std::string_view otherwise);
-  void note_calculated(std::string_view text, const std::string& array = {});
-  void note_looked_into(std::string_view text);
+  void note_calculated(std::string_view text,
+                       const std::string& array = {},
+                       const std::string& into = {});
   void note_looked_into(const Word& word);
   void note_run(const Command& command, const Word& word);
   void learn_from(Scanner& inner);
   void note_parameter(std::string_view name, std::string_view rest);
+
+  // The judgement at the end: shell_flows.cc.
   bool is_integer(const std::string& name) const;
   bool is_calculated(const std::string& name) const;
-  void follow_assignments();
-  void judge_assignments();
-  void judge_assignment(const Assignment& assignment);
+  bool is_looked_into(const Flow& flow) const;
+  std::string meant_by(const std::string& name) const;
+  std::set<std::string> sources_in(std::string_view text) const;
+  void follow();
+  void follow(const Flow& flow);
+  void reach(std::string_view text, const Reached& where);
+  void judge_flows();
+  void need_integers(const Flow& flow);
+  void judge_flow(const Flow& flow, const std::set<std::string>& checked);
+  void judge_carrier(const std::string& name);
+  static std::string told(const Reached& where);
   void judge_fed();
 
   std::string_view text_;
+  Writer writer_ = reference_to;
   std::size_t at_ = 0;
   std::size_t end_ = 0;
   std::size_t left_alone_until_ = 0;  // placeholders before it are text
   int integers_ = 0;                  // > 0: inside arithmetic
   int depth_ = 0;
-  std::vector<int> depths_;            // of the holes
+  std::span<const std::string> carriers_;
+  std::vector<int> depths_;              // of the holes
+  std::set<std::size_t> only_numbers_;   // holes of which only a number comes out
+  std::set<std::size_t> only_integers_;  // ... and that if they are integers
+  std::vector<std::pair<std::size_t, std::size_t>> numbers_;  // the places that say only numbers
   std::vector<HereDocument> awaited_;  // their bodies begin after the next newline
 
-  std::vector<Assignment> assignments_;
+  std::vector<Flow> flows_;
+  std::vector<Stream> streams_;
+  std::map<std::size_t, std::string> documents_;  // who gets a here-document
+  std::size_t last_document_ = 0;
+  std::set<std::string> functions_;
+  std::set<std::string> counting_;  // the commands that are taken at their word
+  bool everything_is_read_ = false;
+  mutable std::size_t effort_ = 0;  // of following what becomes of what
   std::vector<Fed> fed_;
   std::set<std::string> integer_names_;            // declare -i
   std::set<std::string> array_names_;              // with those of maps
   std::set<std::string> map_names_;                // declare -A
   std::map<std::string, std::string> references_;  // declare -n, and to what; empty: not yet known
   std::set<Calculated> calculated_;
-  std::set<std::string> looked_into_;  // ${!NAME}, ${NAME@P}
+  std::set<Through> through_;
+  std::map<std::string, Reached> reached_;
+  std::set<std::string> looked_into_;        // ${!NAME}, ${NAME@P}
+  std::set<std::string> looked_into_texts_;  // what eval and its like are given
 };
 
 }  // namespace reeve::runbook::shell

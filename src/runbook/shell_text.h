@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +23,9 @@
 // in [[ ]]) the value must be an integer: the program begins by looking, and ends with 126 before
 // anything else of it ran. Everywhere else (eval, trap, after >&, as the name of a command or a
 // variable, in quoted here-documents, after a backslash ...) the placeholder is a mistake of the
-// runbook. A variable that gets a value and is then looked into counts as the value itself.
+// runbook. A variable that gets a value and is then looked into counts as the value itself. One
+// that gets it by way of a command, `read` or a loop, and is then calculated with, is a mistake:
+// what comes out there cannot be looked at before the program begins.
 //
 // `{{name}}` prints {name}; `${...}` and `#{...}` are left alone; a comment stays as it is. A value
 // that is not there ends the program with 127 before anything else of it ran.
@@ -41,21 +46,31 @@ struct Hole {
 struct ShellMistake {
   std::size_t offset = 0;
   std::string message;
+  std::string carrier = {};  // the variable it is about, if that comes from outside
 
   bool operator==(const ShellMistake&) const = default;
 };
 
 struct ShellText {
-  std::string program;                 // what bash gets; as long as the source in lines
-  std::vector<Hole> holes;             // in the order of the source
-  std::vector<ShellMistake> mistakes;  // with any, the program is worth nothing
+  std::string program;                     // what bash gets; as long as the source in lines
+  std::vector<Hole> holes;                 // in the order of the source
+  std::vector<ShellMistake> mistakes;      // with any, the program is worth nothing
+  std::vector<std::string> integers = {};  // carriers that must be integers: the program looks
 
   bool operator==(const ShellText&) const = default;
 };
 
 // Reads any text. Of what is no shell at all (an open quote) it makes something; `bash -n` is for
 // that, and line for line the program is the source.
-ShellText shell_text(std::string_view source);
+//
+// `carriers` are environment variables that it finds with a value in them (`env` of a phase): they
+// count as if it began with NAME={value}. With neither these nor placeholders nothing is a mistake.
+ShellText shell_text(std::string_view source, std::span<const std::string> carriers = {});
+
+// The text as somebody would have to write it with the values in it, each fitted to the quotes
+// around it: for people to read. What has no value stays as <name>.
+using ValueOf = std::function<std::optional<std::string>(const std::string& name)>;
+std::string shell_text_with(std::string_view source, const ValueOf& value_of);
 
 // What a value must not be to travel: over 100 KiB, or with a NUL in it. Empty: it is fine.
 std::string refusal_of(std::string_view value);

@@ -215,6 +215,46 @@ TEST(ShellText, OrdinaryProgramsAreNoMistakes) {
   }
 }
 
+// What is calculated with and has nothing of a value in it, or is a number whatever the value is.
+TEST(ShellText, ProgramsThatCalculateAreNoMistakes) {
+  for (const char* text :
+       {"start=$(date +%s); sleep {n}; echo $(( $(date +%s) - start ))",
+        "count=$(git log --oneline main..{x} | wc -l); (( count > 0 )) || echo none",
+        "count=$(git rev-list --count main..{x}); (( count > 0 )) || echo none",
+        "size=$(stat -c %s -- {x}); (( size < 4096 ))",
+        "n=$(echo {x} | tr -cd 0-9); [[ $n -gt 3 ]]",
+        "f={x}; [[ $(wc -l < \"$f\") -gt 3 ]] && [[ $(wc -l < {x}) -gt 3 ]]",
+        "i=0; for f in {x} {y}; do i=$((i + 1)); echo $f; done",
+        "for i in $(seq 1 {n}); do echo $(( i * 2 )); done",
+        "i=0; while read -r line; do i=$((i+1)); echo \"$line\"; done < {file}",
+        "t=0; while read -r n; do ((t+=n)); done < counts.txt; cat <<E\n{x} $t\nE\n",
+        "echo {x} | tee log; while read -r n; do ((t+=n)); done < counts.txt",
+        "ls {x} | while read -r f; do i=$((i+1)); echo \"$f\" $i; done",
+        "a=({x} {y}); for (( i = 0; i < ${#a[@]}; i++ )); do echo \"${a[i]}\"; done",
+        "for attempt in 1 2 3; do make {x} && break; sleep $((attempt * 2)); done",
+        "x={x}; n=${#x}; (( n > 3 )) && echo long",
+        "[[ {x} =~ ^v([0-9]+)$ ]] && (( BASH_REMATCH[1] > 3 ))",
+        "make {x}; code=$?; (( code == 0 )) || exit $code",
+        "n=3; m=$((n + 1)); while (( m-- > 0 )); do echo {x}; done"}) {
+    EXPECT_EQ(mistakes_of(text), std::vector<std::string>{}) << text;
+    for (const Hole& hole : shell_text(text).holes) EXPECT_FALSE(hole.integer) << text;
+  }
+  EXPECT_TRUE(needs_integer("n={n}; m=$(( $n + 1 )); (( m > 3 ))"));
+  EXPECT_TRUE(needs_integer("for i in $(seq {n}); do echo $(( i * 2 )); done"));
+  EXPECT_TRUE(needs_integer("n={n}; (( n )); for i in $n; do (( i )); done"));
+}
+
+TEST(ShellText, AValueThatIsCalculatedWithByAnotherWayIsAMistake) {
+  EXPECT_EQ(mistakes_of("n=$(basename {v}); [[ $n -gt 3 ]]"),
+            std::vector<std::string>{
+                "13: {v} comes to `n` by way of a command, and bash calculates with that: compare "
+                "with [ ], or let only digits through, as with | tr -cd 0-9"});
+  EXPECT_EQ(mistakes_of("x={v}; echo $x | while read k; do (( t += k )); done"),
+            std::vector<std::string>{
+                "2: {v} comes to `k` by way of `read`, and bash calculates with that: compare "
+                "with [ ], or let only digits through, as with | tr -cd 0-9"});
+}
+
 TEST(ShellText, AValueThatIsNotThereEndsTheProgramBeforeItBegins) {
   const Ran ran = run_bash(shell_text("echo ran; echo {work.key}").program, {});
   EXPECT_EQ(ran.code, 127);

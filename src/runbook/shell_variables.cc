@@ -2,9 +2,10 @@
 #include "runbook/shell_scan.h"
 
 #include <algorithm>
+#include <utility>
 
-// Values that reach a variable, and variables that bash looks into: together they are a mistake, or
-// the value must be an integer. Judged at the end, as a declaration counts wherever it stands.
+// Values that reach a variable, and variables that bash looks into. They are judged together at the
+// end (shell_flows.cc), as a declaration counts wherever it stands.
 namespace reeve::runbook::shell {
 namespace {
 
@@ -27,42 +28,47 @@ bool is_assigned_at(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-// ── Notes ──
-
 void Scanner::note_assignment(const Word& word, bool declared) {
   if (word.compound) array_names_.insert(*word.assigns);
-  const std::size_t value = std::min(word.equals + 1, word.end);
-  assignments_.push_back({.name = *word.assigns,
-                          .word = word,
-                          .value = std::string(text_.substr(value, word.end - value)),
-                          .declared = declared});
+  Flow flow = flow_between(*word.assigns, std::min(word.equals + 1, word.end), word.end);
+  flow.depth = word.depth;
+  flow.declared = declared;
+  flow.compound = word.compound;
+  flows_.push_back(std::move(flow));
 }
 
 void Scanner::note_fed(const Command& command, std::string_view otherwise) {
+  const auto feed = [&](const std::string& name, std::size_t offset) {
+    fed_.push_back({name, offset});
+    for (const Word& each : command.here_strings) flows_.push_back(flow_from(name, each));
+    if (!command.here_strings.empty()) return;
+    flows_.push_back({.into = name, .way = "`" + command.name + "`", .reads = true});
+  };
   bool named = false;
   for (const Word& word : command.words) {
     array_names_.insert(word.literal);
     if (word.literal.empty() || word.literal.starts_with('-')) continue;
     note_looked_into(word);
-    const std::string name = word.literal.substr(0, word.literal.find('['));
-    fed_.push_back({name, word.begin});
-    for (const Word& each : command.here_strings) {
-      if (each.has_holes()) assignments_.push_back({.name = name, .word = each});
-    }
+    feed(word.literal.substr(0, word.literal.find('[')), word.begin);
     named = true;
   }
-  if (!named) fed_.push_back({std::string(otherwise), std::min(at_, end_)});
+  if (!named) feed(std::string(otherwise), std::min(at_, end_));
 }
 
-// The names in what is calculated. What a command prints is not looked into.
-void Scanner::note_calculated(std::string_view text, const std::string& array) {
+// The names in what is calculated, and the commands.
+void Scanner::note_calculated(std::string_view text,
+                              const std::string& array,
+                              const std::string& into) {
   std::set<std::string> assigned;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
-    if (rest.starts_with("$(")) {
-      i = after_parentheses(text, i + 1);
+    if (rest.starts_with("$(") || rest.starts_with("<(")) {
+      const std::size_t begin = std::exchange(i, after_parentheses(text, i + 1));
+      through_.insert({array, std::string(text.substr(begin, i - begin)), into});
     } else if (rest.starts_with('`')) {
-      i = std::min(text.find('`', i + 1), text.size() - 1) + 1;
+      const std::size_t begin =
+          std::exchange(i, std::min(text.find('`', i + 1), text.size() - 1) + 1);
+      through_.insert({array, std::string(text.substr(begin, i - begin)), into});
     } else if (rest.starts_with("${#")) {
       i = std::min(text.find('}', i), text.size());
     } else if (rest.starts_with('{') && rest.find('}') != std::string_view::npos &&
@@ -81,22 +87,9 @@ void Scanner::note_calculated(std::string_view text, const std::string& array) {
   }
 }
 
-// The variables whose values become code, or the names of variables.
-void Scanner::note_looked_into(std::string_view text) {
-  for (std::size_t i = text.find('$'); i != std::string_view::npos; i = text.find('$', i + 1)) {
-    if (text.substr(i).starts_with("$(")) {
-      i = after_parentheses(text, i + 1) - 1;
-      continue;
-    }
-    const std::size_t begin = i + (text.substr(i).starts_with("${") ? 2 : 1);
-    std::size_t end = begin;
-    while (end < text.size() && continues_name(text[end])) ++end;
-    if (end > begin) looked_into_.insert(std::string(text.substr(begin, end - begin)));
-  }
-}
-
+// What becomes code, or the name of a variable.
 void Scanner::note_looked_into(const Word& word) {
-  note_looked_into(text_.substr(word.begin, word.end - word.begin));
+  looked_into_texts_.insert(text_between(word.begin, word.end));
 }
 
 // What `eval` and `trap` are given is run. In single quotes it is run as it stands there: no value
@@ -105,12 +98,15 @@ void Scanner::note_run(const Command& command, const Word& word) {
   const std::string_view text = text_.substr(word.begin, word.end - word.begin);
   const bool is_whole = command.name == "trap" || command.words.size() == 1;
   const bool is_quoted = text.starts_with('\'') && text.find('\'', 1) == text.size() - 1;
-  if (!is_whole || !is_quoted || depth_ >= deepest) return note_looked_into(text);
+  if (!is_whole || !is_quoted || depth_ >= deepest) return note_looked_into(word);
   Scanner scanner(text.substr(1, text.size() - 2));
   scanner.depth_ = depth_ + 1;
   scanner.commands(Until::End);
-  for (Assignment& each : scanner.assignments_) {
-    if (!each.word.has_holes()) assignments_.push_back(std::move(each));
+  for (Flow& each : scanner.flows_) {
+    if (each.holes.empty()) flows_.push_back(std::move(each));
+  }
+  for (Stream& each : scanner.streams_) {
+    if (each.flow.holes.empty()) streams_.push_back(std::move(each));
   }
   for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), word.begin});
   learn_from(scanner);
@@ -123,7 +119,13 @@ void Scanner::learn_from(Scanner& inner) {
   map_names_.merge(inner.map_names_);
   references_.merge(inner.references_);
   calculated_.merge(inner.calculated_);
+  through_.merge(inner.through_);
+  functions_.merge(inner.functions_);
+  counting_.merge(inner.counting_);
+  everything_is_read_ |= inner.everything_is_read_;
+  effort_ += inner.effort_;
   looked_into_.merge(inner.looked_into_);
+  looked_into_texts_.merge(inner.looked_into_texts_);
 }
 
 // ${NAME REST}
@@ -139,89 +141,15 @@ void Scanner::note_parameter(std::string_view name, std::string_view rest) {
     note_calculated(rest.substr(1, end - 1), std::string(name));
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
+  const std::size_t colon = rest.starts_with(':') ? 1 : 0;
+  if (rest.substr(colon).starts_with('=')) {  // ${NAME:=...}
+    flows_.push_back(
+        {.into = std::string(name), .text = std::string(rest.substr(colon + 1)), .depth = depth_});
+  }
   if (name.empty() && (rest.starts_with('@') || rest.starts_with('*'))) rest.remove_prefix(1);
   if (rest.starts_with(':') && rest.size() > 1 &&
       std::string_view("-=?+").find(rest[1]) == std::string_view::npos) {
     note_calculated(rest.substr(1));
-  }
-}
-
-// ── Judgement ──
-
-bool Scanner::is_integer(const std::string& name) const {
-  return is_number(name) || integer_names_.contains(name);
-}
-
-bool Scanner::is_calculated(const std::string& name) const {
-  return std::ranges::any_of(calculated_, [&](const Calculated& each) {
-    return each.name == name && !map_names_.contains(each.array);
-  });
-}
-
-// Where b=$a, what becomes of b becomes of a.
-void Scanner::follow_assignments() {
-  std::size_t known = 0;
-  do {
-    known = calculated_.size() + looked_into_.size();
-    for (const Assignment& each : assignments_) {
-      if (is_integer(each.name) || is_calculated(each.name)) note_calculated(each.value);
-      const auto reference = references_.find(each.name);
-      if (runs_its_value(each.name) || looked_into_.contains(each.name) ||
-          (reference != references_.end() && reference->second.empty())) {
-        note_looked_into(each.value);
-      }
-    }
-  } while (calculated_.size() + looked_into_.size() > known);
-}
-
-void Scanner::judge_assignments() {
-  follow_assignments();
-  for (const Assignment& each : assignments_) {
-    if (each.word.has_holes()) judge_assignment(each);
-  }
-  judge_fed();
-}
-
-void Scanner::judge_assignment(const Assignment& assignment) {
-  const Word& word = assignment.word;
-  const auto reference = references_.find(assignment.name);
-  const bool refers = reference != references_.end();
-  const std::string& name =
-      refers && !reference->second.empty() ? reference->second : assignment.name;
-  if (runs_its_value(name)) refuse(word, "as the value of " + name);
-  if (refers && (assignment.loop || reference->second.empty())) {
-    refuse(word, "as the name of a variable, which " + assignment.name + " would refer to");
-  }
-  if (looked_into_.contains(name)) {
-    refuse(word,
-           "as the value of " + name + ": bash would look into it later, where $" + name +
-               " is evaluated or names a variable");
-  }
-  const bool may_be_integer = refers && name == "?" && !integer_names_.empty();
-  if (is_integer(name) || may_be_integer) need_integer(word);
-  if (assignment.declared && !word.compound && array_names_.contains(name)) {
-    refuse(word, "as the value of an array: bash would look into it; leave `declare` away");
-  }
-  const bool calculated = is_calculated(name);
-  for (std::size_t i = word.holes_from; calculated && i < word.holes_to; ++i) {
-    if (depths_[i] == word.depth) holes[i].integer = true;
-  }
-}
-
-void Scanner::judge_fed() {
-  if (holes.empty()) return;
-  for (const Fed& each : fed_) {
-    const auto reference = references_.find(each.name);
-    if (each.name.empty()) {
-      mistake(each.offset,
-              "bash would run what it reads there: read commands from a file of yours");
-    } else if (is_integer(each.name)) {
-      mistake(each.offset,
-              "bash would calculate what is read into " + each.name + ": declare it without -i");
-    } else if (runs_its_value(each.name) ||
-               (reference != references_.end() && reference->second.empty())) {
-      mistake(each.offset, "bash would look into what is read into " + each.name);
-    }
   }
 }
 

@@ -47,10 +47,13 @@ Word Scanner::word(bool may_assign, bool regex) {
       compound_assignment();
     } else if (substitutes && depth_ < deepest) {
       word.plain = false;
+      if (letter == '>') note_everything_read();
       ++depth_;
       at_ += 2;
-      commands(Until::Parenthesis);
+      const std::size_t first_hole = holes.size();
+      const bool only_numbers = commands(Until::Parenthesis);
       if (more()) ++at_;
+      if (only_numbers) note_number(before, first_hole);
       --depth_;
     } else if (ends_word(letter) && !in_index) {
       break;
@@ -94,7 +97,7 @@ Word Scanner::word(bool may_assign, bool regex) {
   word.end = at_;
   if (const std::size_t index = word.begin + (word.assigns ? word.assigns->size() : 0);
       index < index_end) {
-    note_calculated(text_.substr(index, index_end - index), word.assigns.value_or(""));
+    note_calculated(text_between(index, index_end), word.assigns.value_or(""));
   }
   word.holes_to = holes.size();
   return word;

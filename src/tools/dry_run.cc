@@ -2,6 +2,7 @@
 
 #include "base/match.h"
 #include "core/interpolate.h"
+#include "runbook/shell_text.h"
 #include "tools/json.h"
 
 #include <fmt/format.h>
@@ -14,21 +15,6 @@ namespace {
 
 using definition::Phase;
 using runbook::Values;
-
-bool is_simple(std::string_view value) {
-  return !value.empty() && std::ranges::all_of(value, [](char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') ||
-           std::string_view("_./:@%+=,-<>").find(letter) != std::string_view::npos;
-  });
-}
-
-std::string quoted(const std::string& value) {
-  if (is_simple(value)) return value;
-  std::string text = "'";
-  for (const char letter : value) text += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return text + "'";
-}
 
 std::string text_of(const definition::OnFail& on_fail) {
   return match(
@@ -99,12 +85,16 @@ class Teller {
   std::string shell(const std::string& program) const {
     const auto written = runbook_.written.find(program);
     const std::string& text = written == runbook_.written.end() ? program : written->second;
-    Variables all;
-    for (const auto& [name, value] : known_) all.emplace_back(name, quoted(value));
-    for (const std::string& name : placeholders_in(text)) all.emplace_back(name, "<" + name + ">");
-    const auto filled = interpolate(text, all);
-    const std::string* result = std::get_if<std::string>(&filled);
-    return result ? *result : text;
+    return runbook::shell_text_with(text,
+                                    [&](const std::string& name) -> std::optional<std::string> {
+                                      const std::string* value = known(name);
+                                      return value ? std::optional(*value) : std::nullopt;
+                                    });
+  }
+
+  const std::string* known(const std::string& name) const {
+    const auto found = std::ranges::find(known_, name, &Variables::value_type::first);
+    return found == known_.end() ? nullptr : &found->second;
   }
 
   void know(const std::string& name, std::string value) {
@@ -186,10 +176,14 @@ class Teller {
     lines.push_back({"on_exhaust", text_of(strategy->on_exhaust)});
   }
 
-  // What a run would start in its turn: its phases, and what they do.
+  // What a run of `parent` would start in its turn: its phases, and what they do. What is not given
+  // comes from the inputs of the parent, then from the defaults. `unknown` is an input of which
+  // nobody knows the value yet.
   void child(std::vector<DryRun::Line>& lines,
+             const definition::Pipeline& parent,
              const std::string& name,
-             const definition::Map& inputs = {}) const {
+             const definition::Map& inputs = {},
+             const std::string& unknown = {}) const {
     const definition::Pipeline* pipeline = runbook_.set.pipelines.find(name);
     if (!pipeline) return;
     std::vector<std::string> phases;
@@ -197,17 +191,30 @@ class Teller {
     for (const Phase& phase : pipeline->phases) phases.push_back(phase.name);
     lines.push_back({"child", fmt::format("{}: {}", name, fmt::join(phases, ", "))});
     Teller of_child(runbook_, {{"name", name}, {"attempt", "1"}});
-    for (const auto& [key, text] : inputs) of_child.know(key, fill(text));
+    if (const std::string* project = known("project")) of_child.know("project", *project);
+    for (const std::string& input : pipeline->inputs) {
+      const auto given = std::ranges::find(inputs, input, &definition::Map::value_type::first);
+      if (given != inputs.end()) {
+        of_child.know(input, fill(given->second));
+      } else if (input == unknown) {
+        of_child.know(input, "<" + input + ">");
+      } else if (std::ranges::find(parent.inputs, input) != parent.inputs.end() && known(input)) {
+        of_child.know(input, *known(input));
+      }
+    }
     for (const auto& [key, text] : pipeline->defaults) {
-      const bool is_given = std::ranges::find(inputs, key, [](const auto& each) {
-                              return each.first;
-                            }) != inputs.end();
-      if (!is_given) of_child.know(key, of_child.fill(text));
+      if (!of_child.known(key)) of_child.know(key, of_child.fill(text));
     }
     for (const Phase& phase : pipeline->phases) {
       of_child.know("phase", phase.name);
       lines.push_back({"child phase", fmt::format("{}: {}", phase.name, of_child.doing(phase))});
     }
+  }
+
+  // Which gets the value that `for_each` runs it for.
+  std::string first_input(const std::string& name) const {
+    const definition::Pipeline* pipeline = runbook_.set.pipelines.find(name);
+    return pipeline && !pipeline->inputs.empty() ? pipeline->inputs.front() : "";
   }
 
   // What a phase does, in a line.
@@ -243,7 +250,10 @@ class Teller {
   Variables known_;
 };
 
-void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line>& lines) {
+void add_action(const Teller& tell,
+                const definition::Pipeline& pipeline,
+                const Phase& phase,
+                std::vector<DryRun::Line>& lines) {
   match(
       phase.action,
       [&](const definition::RunShell& run) {
@@ -256,11 +266,11 @@ void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line
         for (const auto& [key, value] : run.inputs) {
           lines.push_back({"input", key + "=" + tell.fill(value)});
         }
-        tell.child(lines, run.pipeline, run.inputs);
+        tell.child(lines, pipeline, run.pipeline, run.inputs);
       },
       [&](const definition::RunParallel& run) {
         lines.push_back({"parallel", fmt::format("{}", fmt::join(run.pipelines, ", "))});
-        for (const std::string& name : run.pipelines) tell.child(lines, name);
+        for (const std::string& name : run.pipelines) tell.child(lines, pipeline, name);
         lines.push_back({"join", word_of(joins, run.join)});
       },
       [&](const definition::RunForEach& run) {
@@ -268,7 +278,7 @@ void add_action(const Teller& tell, const Phase& phase, std::vector<DryRun::Line
             {"for_each",
              fmt::format(
                  "{}: pipeline {}, {} at a time", tell.fill(run.values), run.pipeline, run.max)});
-        tell.child(lines, run.pipeline);
+        tell.child(lines, pipeline, run.pipeline, {}, tell.first_input(run.pipeline));
         lines.push_back({"join", word_of(joins, run.join)});
       });
 }
@@ -305,7 +315,7 @@ DryRun::Step step_of(Teller tell, const definition::Pipeline& pipeline, const Ph
   for (const definition::SlotUse& slot : phase.slots) {
     lines.push_back({"semaphore", fmt::format("{}, weight {}", slot.name, slot.weight)});
   }
-  add_action(tell, phase, lines);
+  add_action(tell, pipeline, phase, lines);
   if (!phase.cwd.empty()) lines.push_back({"cwd", tell.fill(phase.cwd)});
   for (const auto& [key, value] : phase.env) lines.push_back({"env", key + "=" + tell.fill(value)});
   if (phase.timeout) lines.push_back({"timeout", format_duration(*phase.timeout)});

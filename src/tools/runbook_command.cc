@@ -90,6 +90,9 @@ std::string full_name(const runbook::Name& name) {
 }
 
 std::string usage_of(const OpenRunbooks& opened, const runbook::Name& name) {
+  if (name.kind == "notify") {
+    return fmt::format("{}", fmt::join(opened.runbook.set.notifications.on, ", "));
+  }
   if (name.kind != "command") return "";
   return usage_of(opened.runbook.commands.at(name.name).arguments);
 }
@@ -128,7 +131,7 @@ int list(const RunbookPlace& place, const Voice& voice) {
   std::size_t width = 0;
   const auto label = [&](const runbook::Name& name) {
     const std::string usage = usage_of(*opened, name);
-    return fmt::format("{}{}{}", name.name, usage.empty() ? "" : " ", usage);
+    return fmt::format("{}{}{}", name.name, usage.empty() || name.name.empty() ? "" : " ", usage);
   };
   for (const auto& [name, where] : opened->runbook.defined) {
     width = std::max(width, label(name).size());

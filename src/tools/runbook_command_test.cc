@@ -205,6 +205,80 @@ TEST_F(RunbookCommand, ADryRunShowsEveryTextWithItsValues) {
       << json.out;
 }
 
+TEST_F(RunbookCommand, ADryRunTellsWhatAChildGetsFromItsParent) {
+  write("all.toml", R"toml([command.all]
+args = "<branch> <v>"
+run = { pipeline = "all" }
+[pipeline.all]
+inputs = ["branch", "v"]
+[[pipeline.all.phase]]
+name = "one"
+pipeline = "kid"
+inputs = { v = "{v}-x" }
+[[pipeline.all.phase]]
+name = "two"
+parallel = ["kid2"]
+[[pipeline.all.phase]]
+name = "each"
+for_each = "[1]"
+pipeline = "kid3"
+[pipeline.kid]
+inputs = ["branch", "v", "w"]
+defaults = { branch = "kid-default", w = "{branch}/{v}" }
+[[pipeline.kid.phase]]
+name = "say"
+run = "echo kid {branch} {v} {w}"
+[pipeline.kid2]
+inputs = ["branch", "v"]
+[[pipeline.kid2.phase]]
+name = "say"
+run = "echo {branch} {v}"
+[pipeline.kid3]
+inputs = ["v", "branch"]
+[[pipeline.kid3.phase]]
+name = "say"
+run = "echo {branch} {v}"
+)toml");
+  const std::string out = dry({"all", "B", "V"}).out;
+  EXPECT_NE(out.find("child phase say: echo kid B V-x B/V-x\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("kid2: say\n  child phase say: echo B V\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("kid3: say\n  child phase say: echo B <v>\n"), std::string::npos) << out;
+}
+
+TEST_F(RunbookCommand, ADryRunFitsValuesToTheQuotesAroundThem) {
+  write("all.toml", R"toml([command.all]
+args = "<x>"
+run = """
+echo {x} "y={x}" 'z={x}' $'w={x}' "$(echo {x})" `echo "{x}"` ${x} {{x}}
+cat <<E
+{x}
+E
+"""
+)toml");
+  const std::string out = dry({"all", "a \"b' $c"}).out;
+  for (const char* part : {R"(echo 'a "b'\'' $c' "y=a \"b' \$c" )",
+                           R"( 'z=a "b'\'' $c' $'w=a "b\' $c' )",
+                           R"_( "$(echo 'a "b'\'' $c')" `echo "a \\"b' \\$c"` ${x} {x})_",
+                           R"( a "b' \$c)"}) {
+    EXPECT_NE(out.find(part), std::string::npos) << part << "\n" << out;
+  }
+}
+
+TEST_F(RunbookCommand, TheListHasHooksAndNotifications) {
+  write("release.toml", R"toml([events]
+"pipeline:complete" = "true"
+"ci:*:green" = "true"
+[notify]
+on = ["pipeline:failed", "escalate"]
+)toml");
+  EXPECT_EQ(say({"list"}).out,
+            "events     ci:*:green                 .reeve/runbooks/release.toml:3\n"
+            "events     pipeline:complete          .reeve/runbooks/release.toml:2\n"
+            "notify     pipeline:failed, escalate  .reeve/runbooks/release.toml:4\n");
+  EXPECT_EQ(say({"show", "events.ci:*:green"}).out,
+            "# events.ci:*:green, .reeve/runbooks/release.toml:3\n\"ci:*:green\" = \"true\"\n");
+}
+
 TEST_F(RunbookCommand, ADryRunTellsHowLongHowOftenAndWhatItWouldStart) {
   write("all.toml", R"([command.all]
 run = { pipeline = "all" }

@@ -18,9 +18,10 @@
 namespace reeve::history {
 namespace {
 
-// Pages of 4 KiB: 32 MiB of memory, and a WAL of 16 MiB before it is folded into the file.
+// Pages of 4 KiB: 2 MiB of memory, so that a daemon is as large after a hundred thousand runs as it
+// is after a thousand, and a WAL of 16 MiB before it is folded into the file.
 constexpr const char* tuning =
-    "PRAGMA synchronous = FULL; PRAGMA cache_size = -32768; PRAGMA wal_autocheckpoint = 4096; "
+    "PRAGMA synchronous = FULL; PRAGMA cache_size = -2048; PRAGMA wal_autocheckpoint = 4096; "
     "PRAGMA journal_size_limit = 67108864; PRAGMA temp_store = MEMORY; PRAGMA foreign_keys = OFF";
 
 // SQLite would make it with what the umask leaves.

@@ -1,6 +1,6 @@
 #include "cli/commands/groups.h"
-#include "cli/commands/program.h"
 #include "cli/commands/said.h"
+#include "cli/commands/screen.h"
 #include "cli/context.h"
 #include "cli/signals.h"
 #include "cli/text.h"
@@ -61,6 +61,10 @@ int show(Context& context, const Parsed& parsed) {
   }
   if (context.json()) return context.output.succeed(agent);
   Output& output = context.output;
+  if (context.quiet()) {
+    output.line(agent["id"].text());
+    return output.done();
+  }
   for (const auto& [name, value] : agent.members()) {
     if (name == "seq" || name == "output" || value.is_null()) continue;
     std::string text = value.text();
@@ -72,7 +76,9 @@ int show(Context& context, const Parsed& parsed) {
     } else if (value.is_string() && parse_moment(text)) {
       text = output.moment(value);
     }
-    output.sentence(fmt::format("{:<12}{}", is_idle ? "idle" : name, printable(text)), 12);
+    output.sentence(
+        fmt::format("{:<12}{}", is_idle ? "idle" : name, Output::on_screen(printable(text), 12)),
+        12);
   }
   if (!agent.has("output")) return output.done();
   tell_last_words(output, agent);
@@ -130,8 +136,8 @@ int told_when(Context& context,
     std::array<pollfd, 1> others{signals.readable()};
     client.pump(look_every, others);
     if (signals.next()) {
-      context.output.note("it goes on; only the watching ended");
-      return context.output.done(Exit::Interrupted);
+      constexpr const char* words_of_end = "it goes on; only the watching ended";
+      return context.fail(Failure{"INTERRUPTED", words_of_end, *now});
     }
     now = client.ask("agent.show", json_of({{"id", id}}));
   }
@@ -184,33 +190,21 @@ int peek(Context& context, const Parsed& parsed) {
   if (!session) return context.fail(session.error());
   const auto home = context.home();
   if (!home) return context.fail(home.error());
-  const Ran ran = run_program(
-      "cd \"$P_HOME\" && exec tmux -S tmux.sock -f /dev/null capture-pane -p -t \"=$P_SESSION:\"",
-      {{"P_HOME", home->path}, {"P_SESSION", *session}},
-      true);
-  if (ran.code != 0) {
+  auto lines = read_screen(home->path, *session);
+  if (!lines) {
     return context.fail(
         Failure{"FAILED", fmt::format("tmux could not show the session {}", *session)});
   }
-  std::vector<std::string_view> lines;
-  for (std::string_view rest = ran.output; !rest.empty();) {
-    const std::size_t newline = std::min(rest.find('\n'), rest.size());
-    lines.push_back(rest.substr(0, newline));
-    rest.remove_prefix(std::min(rest.size(), newline + 1));
-  }
-  while (!lines.empty() && lines.back().find_first_not_of(" \r") == std::string_view::npos) {
-    lines.pop_back();
-  }
   if (const auto most = parsed.number("lines"); most && *most >= 0) {
     const auto keep = static_cast<std::ptrdiff_t>(*most);
-    if (std::ssize(lines) > keep) lines.erase(lines.begin(), lines.end() - keep);
+    if (std::ssize(*lines) > keep) lines->erase(lines->begin(), lines->end() - keep);
   }
   if (context.json()) {
     Json all = Json::array();
-    for (const std::string_view line : lines) all.push(line);
+    for (const std::string& line : *lines) all.push(line);
     return context.output.succeed(json_of({{"id", parsed.words[0]}, {"lines", all}}));
   }
-  for (const std::string_view line : lines) context.output.line(printable(line));
+  for (const std::string& line : *lines) context.output.line(line);
   return context.output.done();
 }
 

@@ -135,7 +135,7 @@ constexpr std::array<Option, 3> wait_options{
      {.name = "timeout", .takes = Takes::Duration, .value = "D", .help = "no longer; exit 124"}}};
 constexpr std::array<Example, 2> wait_examples{
     {{"reeve wait pipe-4f7kq2 --timeout 10m", "exit 0 if it succeeded"},
-     {"reeve wait pipe-4f7kq2 pipe-81hd2k --any", "the first of them"}}};
+     {"reeve wait pipe-4f7kq2 work-81hd2k --any", "the first of them"}}};
 constexpr std::array<Option, 4> logs_options{
     {{.name = "follow", .letter = 'f', .help = "go on until the run is over"},
      {.name = "attempt", .takes = Takes::Number, .value = "N", .help = "only this attempt"},
@@ -236,7 +236,7 @@ constexpr std::array<Command, 28> commands{{
      .examples = show_examples,
      .run = show_command},
     {.name = "wait",
-     .summary = "until a run is over",
+     .summary = "until a run or an agent is over",
      .arguments = some_runs,
      .options = wait_options,
      .details = "Ctrl-C stops waiting, nothing else.",
@@ -250,7 +250,7 @@ constexpr std::array<Command, 28> commands{{
      .examples = logs_examples,
      .run = logs_command},
     {.name = "cancel",
-     .summary = "end runs",
+     .summary = "end runs and agents",
      .arguments = some_runs,
      .options = cancel_options,
      .details = "Returns when they have ended. One that is over stays as it is.",

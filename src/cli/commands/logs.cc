@@ -47,7 +47,7 @@ void add_once(std::vector<Value>& values, Value value) {
 std::optional<Failure> refuse(const Wanted& wanted,
                               const std::string& id,
                               const Answer& shown,
-                              const std::vector<std::string>& labels,
+                              const std::vector<Label>& labels,
                               bool follows) {
   std::vector<std::string> phases;
   std::vector<std::int64_t> attempts;
@@ -56,12 +56,11 @@ std::optional<Failure> refuse(const Wanted& wanted,
     const bool in_it = !wanted.phase || (*shown)["phase"].text() == *wanted.phase;
     if (in_it && (*shown)["attempt"].number() > 0) add_once(attempts, (*shown)["attempt"].number());
   }
-  for (const std::string& label : labels) {
-    if (is_guard_label(label)) continue;
-    const std::string phase(phase_of_label(label));
-    add_once(phases, phase);
-    if (wanted.phase && phase != *wanted.phase) continue;
-    if (const auto attempt = attempt_of_label(label)) add_once(attempts, *attempt);
+  for (const Label& label : labels) {
+    if (label.is_guard) continue;
+    add_once(phases, label.phase);
+    if (wanted.phase && label.phase != *wanted.phase) continue;
+    if (label.attempt) add_once(attempts, *label.attempt);
   }
   if (wanted.phase && !phases.empty() && std::ranges::find(phases, *wanted.phase) == phases.end()) {
     const std::vector<std::string_view> names(phases.begin(), phases.end());
@@ -145,7 +144,11 @@ int logs_command(Context& context, const Parsed& parsed) {
   wanted.guards = parsed.has("guards");
   Said said(context, home->path, id, wanted);
   Family family(client, said);
-  if (shown) family.know(*shown);
+  if (shown) {
+    family.know(*shown);
+  } else if (shown.error().code == "NOT_FOUND") {
+    said.know(json_of({{"state", "done"}}));
+  }
   if (const auto failure = refuse(wanted, id, shown, said.labels(), parsed.has("follow"))) {
     return context.fail(*failure);
   }

@@ -30,10 +30,7 @@ std::optional<Json::Array> items_in(const std::string& text) {
     return Json::Array{*whole};
   }
   Json::Array items;
-  for (std::string_view rest = text; !rest.empty();) {
-    const std::size_t newline = std::min(rest.find('\n'), rest.size());
-    const std::string_view line = rest.substr(0, newline);
-    rest.remove_prefix(std::min(rest.size(), newline + 1));
+  for (const std::string_view line : split_lines(text)) {
     if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     const auto item = parse_json(line);
     if (!item) return std::nullopt;

@@ -33,10 +33,12 @@ std::string why_of(const Json& pipeline) {
     const std::string kind = on["kind"].text();
     const std::string name = printable(on["name"].text());
     const std::string what = kind == "paused" ? kind : fmt::format("{} {}", kind, name);
-    return fmt::format("{}: {}", what, printable(on["detail"].text()));
+    return fmt::format("{}: {}", what, Output::brief(printable(on["detail"].text()), 0));
   }
   if (will_pause(pipeline)) return "paused when this phase has ended";
-  if (pipeline["state"].text() == "failed") return printable(pipeline["error"].text());
+  if (pipeline["state"].text() == "failed") {
+    return Output::brief(printable(pipeline["error"].text()), 0);
+  }
   if (pipeline.has("progress")) {
     const Json& progress = pipeline["progress"];
     return fmt::format("{} of {} done, {} failed",
@@ -52,8 +54,7 @@ int changed(Context& context, std::string_view method, Json params) {
   const Answer answer = context.client().change(method, std::move(params));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  context.output.line(context.quiet() ? (*answer)["id"].text()
-                                      : pipeline_line(context.output, *answer));
+  context.output.line(context.quiet() ? (*answer)["id"].text() : run_line(context.output, *answer));
   return context.output.done();
 }
 
@@ -136,7 +137,8 @@ void tell(Context& context, const Json& pipeline) {
                           printable(pipeline["name"].text()),
                           output.styled(style_of(state), state)));
   const auto field = [&](std::string_view name, const std::string& text) {
-    if (!text.empty()) output.sentence(fmt::format("  {:<12}{}", name, text), 14);
+    if (text.empty()) return;
+    output.sentence(fmt::format("  {:<12}{}", name, Output::on_screen(text, 14)), 14);
   };
   if (pipeline.has("phase")) {
     field("phase",
@@ -150,7 +152,7 @@ void tell(Context& context, const Json& pipeline) {
                       on["kind"].text(),
                       printable(on["name"].text()),
                       output.moment(on["since"])));
-    field("", printable(on["detail"].text()));
+    field("", Output::brief(printable(on["detail"].text()), 14));
   }
   if (will_pause(pipeline)) {
     field("paused",
@@ -210,7 +212,7 @@ void tell(Context& context, const Json& pipeline) {
     lines.emplace_back(fmt::format("  {} {}: {}",
                                    output.moment(checkpoint["at"]),
                                    printable(checkpoint["phase"].text()),
-                                   printable(checkpoint["message"].text())));
+                                   Output::on_screen(printable(checkpoint["message"].text()), 4)));
   }
   tell_list(context, "Checkpoints", lines);
   const auto& decisions = pipeline["decisions"].items();
@@ -224,7 +226,11 @@ int show(Context& context, const Parsed& parsed) {
   const Answer answer = context.client().ask("pipeline.show", json_of({{"id", parsed.words[0]}}));
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  tell(context, *answer);
+  if (context.quiet()) {
+    context.output.line((*answer)["id"].text());
+  } else {
+    tell(context, *answer);
+  }
   return context.output.done();
 }
 

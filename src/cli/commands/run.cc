@@ -51,19 +51,19 @@ int push_item(Context& context, const tools::RunPlan& plan) {
   return context.output.done();
 }
 
+bool waits_for_it(const Parsed& parsed) { return parsed.has("wait") || parsed.has("follow"); }
+
 // Why --wait, --follow or --timeout means nothing here; empty: it does, or was not asked for.
 std::string cannot_wait(const Parsed& parsed, const tools::RunPlan& plan) {
-  const bool waits = parsed.has("wait") || parsed.has("follow");
+  const bool waits = waits_for_it(parsed);
   const std::string& name = parsed.words.front();
   switch (plan.what) {
     case tools::RunPlan::What::Pipeline:
+    case tools::RunPlan::What::Agent:
       return {};
     case tools::RunPlan::What::Item:
       if (!waits) return {};
       return fmt::format("\"{}\" puts an item into a queue, and there is no run to wait for", name);
-    case tools::RunPlan::What::Agent:
-      if (!waits) return {};
-      return fmt::format("\"{}\" starts an agent by itself, and there is no run to wait for", name);
     case tools::RunPlan::What::Here:
       if (!parsed.has("timeout")) return {};
       return fmt::format("\"{}\" runs in this terminal, until it ends: it has no --timeout", name);
@@ -71,7 +71,24 @@ std::string cannot_wait(const Parsed& parsed, const tools::RunPlan& plan) {
   return {};
 }
 
-int start_agent(Context& context, const tools::RunPlan& plan) {
+// Until it is over, as asked for. `key`: what the answer to its start calls its id.
+int wait_for_started(Context& context,
+                     const Parsed& parsed,
+                     const std::string& id,
+                     std::uint64_t since,
+                     std::string_view key) {
+  if (!context.json() && !context.quiet()) context.output.note(fmt::format("{} started", id));
+  WatchPlan watching{.ids = {id}};
+  watching.tells_changes = parsed.has("follow");
+  watching.since = since;
+  if (const auto limit = parsed.duration("timeout")) watching.limit = limit->count();
+  Watched watched = watch(context, watching);
+  // Called as in the answer of one that nobody waits for.
+  for (Json& run : watched.runs) run.set(key, id);
+  return tell_watched(context, watching, watched, false);
+}
+
+int start_agent(Context& context, const Parsed& parsed, const tools::RunPlan& plan) {
   Json variables = Json::object();
   for (const auto& [name, value] : plan.inputs) variables.set(name, value);
   Json params = json_of({{"agent", plan.name}});
@@ -79,8 +96,11 @@ int start_agent(Context& context, const tools::RunPlan& plan) {
   const Answer answer =
       change_with_runbook(context, "agent.start", std::move(params), plan.definitions);
   if (!answer) return context.fail(answer.error());
-  if (context.json()) return context.output.succeed(*answer);
   const std::string& id = (*answer)["id"].text();
+  if (waits_for_it(parsed)) {
+    return wait_for_started(context, parsed, id, (*answer)["seq"].natural(), "id");
+  }
+  if (context.json()) return context.output.succeed(*answer);
   context.output.line(context.quiet() ? id : fmt::format("{} {}", id, printable(plan.name)));
   return context.output.done();
 }
@@ -95,26 +115,17 @@ int start_pipeline(Context& context, const Parsed& parsed, const tools::RunPlan&
   const Answer answer =
       change_with_runbook(context, "pipeline.start", std::move(params), plan.definitions);
   if (!answer) return context.fail(answer.error());
-  const std::string id = (*answer)["pipeline"].text();
-  const bool waits = parsed.has("wait") || parsed.has("follow");
-  if (!waits) {
-    if (context.json()) return context.output.succeed(*answer);
-    context.output.line(
-        context.quiet()
-            ? id
-            : fmt::format(
-                  "{} {} {}", id, printable((*answer)["name"].text()), (*answer)["state"].text()));
-    return context.output.done();
+  const std::string& id = (*answer)["pipeline"].text();
+  if (waits_for_it(parsed)) {
+    return wait_for_started(context, parsed, id, (*answer)["seq"].natural(), "pipeline");
   }
-  if (!context.json() && !context.quiet()) context.output.note(fmt::format("{} started", id));
-  WatchPlan watching{.ids = {id}};
-  watching.tells_changes = parsed.has("follow");
-  watching.since = (*answer)["seq"].natural();
-  if (const auto limit = parsed.duration("timeout")) watching.limit = limit->count();
-  Watched watched = watch(context, watching);
-  // Called as in the answer of one that nobody waits for.
-  for (Json& run : watched.pipelines) run.set("pipeline", id);
-  return tell_watched(context, watching, watched, false);
+  if (context.json()) return context.output.succeed(*answer);
+  context.output.line(
+      context.quiet()
+          ? id
+          : fmt::format(
+                "{} {} {}", id, printable((*answer)["name"].text()), (*answer)["state"].text()));
+  return context.output.done();
 }
 
 int run_command(Context& context, const Parsed& parsed) {
@@ -137,7 +148,7 @@ int run_command(Context& context, const Parsed& parsed) {
         [&](std::string_view line) { context.output.err(std::string(line) + "\n"); });
     return context.output.flush() ? code : static_cast<int>(Exit::Failed);
   }
-  if (parsed.has("timeout") && !parsed.has("wait") && !parsed.has("follow")) {
+  if (parsed.has("timeout") && !waits_for_it(parsed)) {
     return context.misuse("--timeout is how long to wait; it wants --wait or --follow");
   }
   const auto plan = context.runbooks->plan_run(parsed.words, *place);
@@ -151,7 +162,7 @@ int run_command(Context& context, const Parsed& parsed) {
     case tools::RunPlan::What::Item:
       return push_item(context, *plan);
     case tools::RunPlan::What::Agent:
-      return start_agent(context, *plan);
+      return start_agent(context, parsed, *plan);
     case tools::RunPlan::What::Here:
       return run_here(context, *plan, *place);
   }

@@ -112,30 +112,51 @@ std::expected<bool, Failure> load_runbooks(Client& client, const tools::Definiti
   return true;
 }
 
-Exit exit_of_pipeline(const Json& pipeline) {
-  const std::string& state = pipeline["state"].text();
+bool is_agent(std::string_view id) { return id.starts_with("work-"); }
+
+Answer show_run(Client& client, const std::string& word) {
+  const Json params = json_of({{"id", word}});
+  if (is_agent(word)) return client.ask("agent.show", params);
+  Answer pipeline = client.ask("pipeline.show", params);
+  const bool is_none = !pipeline && pipeline.error().code == "NOT_FOUND";
+  if (!is_none || word.starts_with("pipe-")) return pipeline;
+  const Answer agent = client.ask("agent.show", params);
+  return agent ? agent : pipeline;
+}
+
+Exit exit_of_run(const Json& run) {
+  const std::string& state = run["state"].text();
   if (state == "failed") return Exit::Failed;
   if (state == "cancelled") return Exit::Cancelled;
   return Exit::Ok;
 }
 
-std::string pipeline_line(const Output& output, const Json& pipeline) {
-  const std::string& state = pipeline["state"].text();
-  const Style style = state == "done"                           ? Style::Good
-                      : state == "failed" || state == "blocked" ? Style::Bad
-                                                                : Style::Plain;
+namespace {
+
+// Of one that failed. An agent has no phases.
+std::string where_and_why(const Json& run) {
+  const std::string phase =
+      run.has("phase") ? fmt::format(" in {}", printable(run["phase"].text())) : "";
+  return fmt::format("{}: {}", phase, Output::brief(printable(run["error"].text()), 0));
+}
+
+}  // namespace
+
+std::string run_line(const Output& output, const Json& run) {
+  const std::string& state = run["state"].text();
+  const bool is_bad = state == "failed" || state == "blocked" || state == "stuck";
+  const Style style = state == "done" ? Style::Good : is_bad ? Style::Bad : Style::Plain;
   std::string line = fmt::format("{} {} {}",
-                                 pipeline["id"].text(),
-                                 printable(pipeline["name"].text()),
+                                 run["id"].text(),
+                                 printable(run[run.has("name") ? "name" : "agent"].text()),
                                  output.styled(style, state));
   if (state == "failed") {
-    line += fmt::format(
-        " in {}: {}", printable(pipeline["phase"].text()), printable(pipeline["error"].text()));
-  } else if (pipeline.has("blocked_on")) {
-    const Json& on = pipeline["blocked_on"];
+    line += where_and_why(run);
+  } else if (run.has("blocked_on")) {
+    const Json& on = run["blocked_on"];
     line += fmt::format(" on {} {}", on["kind"].text(), printable(on["name"].text()));
-  } else if (pipeline.has("phase") && state == "running") {
-    line += fmt::format(" in {}", printable(pipeline["phase"].text()));
+  } else if (run.has("phase") && state == "running") {
+    line += fmt::format(" in {}", printable(run["phase"].text()));
   }
   return line;
 }
@@ -143,18 +164,14 @@ std::string pipeline_line(const Output& output, const Json& pipeline) {
 namespace {
 
 // Of those that did not end well, for who reads JSON: the envelope says it too.
-Failure failure_of(const Json::Array& pipelines, Exit exit, Json details) {
-  const auto bad = std::ranges::find_if(
-      pipelines, [&](const Json& each) { return exit_of_pipeline(each) == exit; });
+Failure failure_of(const Json::Array& runs, Exit exit, Json details) {
+  const auto bad =
+      std::ranges::find_if(runs, [&](const Json& each) { return exit_of_run(each) == exit; });
+  const std::string& id = (*bad)["id"].text();
   if (exit == Exit::Cancelled) {
-    return {"CANCELLED", fmt::format("{} was cancelled", (*bad)["id"].text()), std::move(details)};
+    return {"CANCELLED", fmt::format("{} was cancelled", id), std::move(details)};
   }
-  return {"FAILED",
-          fmt::format("{} failed in {}: {}",
-                      (*bad)["id"].text(),
-                      printable((*bad)["phase"].text()),
-                      printable((*bad)["error"].text())),
-          std::move(details)};
+  return {"FAILED", fmt::format("{} failed{}", id, where_and_why(*bad)), std::move(details)};
 }
 
 }  // namespace
@@ -164,21 +181,28 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
   Output& output = context.output;
   Exit exit = Exit::Ok;
   bool one_is_good = false;
-  for (const Json& pipeline : watched.pipelines) {
-    const Exit of = exit_of_pipeline(pipeline);
-    if (of == Exit::Ok && is_reached(pipeline, plan.until)) one_is_good = true;
+  for (const Json& run : watched.runs) {
+    const Exit of = exit_of_run(run);
+    if (of == Exit::Ok && is_reached(run, plan.until)) one_is_good = true;
     if (exit == Exit::Ok || of == Exit::Failed) exit = of == Exit::Ok ? exit : of;
   }
   if (always_ok || (plan.any && one_is_good)) exit = Exit::Ok;
+  std::vector<std::string> going_on;
+  for (const Json& run : watched.runs) {
+    if (!is_reached(run, plan.until)) going_on.push_back(run["id"].text());
+  }
   if (watched.timed_out) {
-    std::string ids;
-    for (const Json& pipeline : watched.pipelines) {
-      if (!is_reached(pipeline, plan.until)) ids += fmt::format(" {}", pipeline["id"].text());
-    }
-    return static_cast<int>(context.fail(
+    return context.fail(
         Failure{"WAIT_TIMED_OUT",
-                fmt::format("it goes on, but the wait is over:{}; try `reeve why{}`", ids, ids),
-                json_of({{"pipelines", Json(watched.pipelines)}})}));
+                fmt::format("it goes on, but the wait is over: {}; try `reeve why {}`",
+                            fmt::join(going_on, " "),
+                            going_on.front()),
+                json_of({{"pipelines", Json(watched.runs)}})});
+  }
+  if (watched.interrupted && context.json() && !plan.tells_changes) {
+    return context.fail(Failure{"INTERRUPTED",
+                                "it goes on; only the watching ended",
+                                json_of({{"pipelines", Json(watched.runs)}})});
   }
   if (watched.interrupted) {
     output.flush();
@@ -188,21 +212,21 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
             ? fmt::format("it goes on, only the watching ended; `reeve logs {} -f` takes it "
                           "up again",
                           plan.ids.front())
-            : "it goes on; only the watching ended");
+            : fmt::format("it goes on; only the watching ended: {}", fmt::join(going_on, " ")));
     return output.done(Exit::Interrupted);
   }
   if (context.json() && !plan.tells_changes) {
-    Json data = watched.pipelines.size() == 1 ? watched.pipelines.front()
-                                              : json_of({{"pipelines", Json(watched.pipelines)}});
+    Json data = watched.runs.size() == 1 ? watched.runs.front()
+                                         : json_of({{"pipelines", Json(watched.runs)}});
     if (exit == Exit::Ok) return output.succeed(data);
-    return output.fail(failure_of(watched.pipelines, exit, std::move(data)));
+    return output.fail(failure_of(watched.runs, exit, std::move(data)));
   }
-  for (const Json& pipeline : watched.pipelines) {
+  for (const Json& run : watched.runs) {
     if (context.json()) break;
     if (context.quiet()) {
-      output.line(pipeline["id"].text());
+      output.line(run["id"].text());
     } else {
-      output.line(pipeline_line(output, pipeline));
+      output.line(run_line(output, run));
     }
   }
   if (plan.tells_changes && !context.json() && !context.quiet()) {

@@ -25,6 +25,12 @@ Answer change_with_runbook(Context& context,
 // Whether they were.
 std::expected<bool, Failure> load_runbooks(Client& client, const tools::Definitions& definitions);
 
+// A run is a pipeline, or an agent (`work-…`), which is shown by another method in the same words.
+bool is_agent(std::string_view id);
+
+// The run with this id, or the beginning of one.
+Answer show_run(Client& client, const std::string& word);
+
 // What a wait is for.
 enum class Until : std::uint8_t { Over, Success, Running };
 
@@ -38,7 +44,7 @@ struct WatchPlan {
 };
 
 struct Watched {
-  Json::Array pipelines;  // as they were seen last, in the order of the ids
+  Json::Array runs;  // as they were seen last, in the order of the ids
   bool interrupted = false;
   bool timed_out = false;
   std::optional<Failure> failure;
@@ -48,13 +54,13 @@ struct Watched {
 Watched watch(Context& context, const WatchPlan& plan);
 
 // Whether it is what the wait is for, or never will be.
-bool is_reached(const Json& pipeline, Until until);
+bool is_reached(const Json& run, Until until);
 
 // done 0, failed 1, cancelled 4; still going on: 0.
-Exit exit_of_pipeline(const Json& pipeline);
+Exit exit_of_run(const Json& run);
 
 // `{"id","state",…}` of each as a line: its id, how it is, and why.
-std::string pipeline_line(const Output& output, const Json& pipeline);
+std::string run_line(const Output& output, const Json& run);
 
 // The end of `run --wait`, `wait`, `cancel`: what became of them, and the exit code. `always_ok`:
 // however they ended.

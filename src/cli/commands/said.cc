@@ -1,6 +1,7 @@
 #include "cli/commands/said.h"
 
 #include "cli/text.h"
+#include "codec/log_folder.h"
 
 #include <fmt/format.h>
 
@@ -18,24 +19,9 @@
 //     logs/pipe-4f7kq2/guard tests_pass.log   the last check of a guard
 //     logs/work-81hd2k/agent.1250-0.log       an attempt of an agent
 //
-// and the larger number is the later. What an agent said in a phase belongs to the run as well, and
-// so does what the runs within it say.
+// (codec/log_folder.h says how names are written there) and the larger number is the later. What an
+// agent said in a phase belongs to the run as well, and so does what the runs within it say.
 namespace reeve::cli {
-
-std::string_view phase_of_label(std::string_view label) { return label.substr(0, label.find('#')); }
-
-std::optional<std::int64_t> attempt_of_label(std::string_view label) {
-  const std::size_t hash = label.find('#');
-  std::int64_t number = 0;
-  if (hash == std::string_view::npos) return std::nullopt;
-  const auto [end, bad] =
-      std::from_chars(label.data() + hash + 1, label.data() + label.size(), number);
-  return bad == std::errc{} ? std::optional(number) : std::nullopt;
-}
-
-bool is_guard_label(std::string_view label) {
-  return label.substr(label.rfind('/') + 1).starts_with("guard ");
-}
 
 namespace {
 
@@ -43,20 +29,55 @@ constexpr std::size_t piece = std::size_t{64} << 10U;
 
 struct LogFile {
   std::string path;
-  std::string label;  // merge#2
+  Label label;        // merge#2
   std::string place;  // its folder, if all that is in there is called the same; else its path
   std::uint64_t sequence = 0;
   std::uint64_t index = 0;
+  bool is_over = false;
 };
 
+std::int64_t number_of_attempt(std::string_view digits) {
+  std::int64_t number = 0;
+  std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  return number;
+}
+
+// Of a label as it is written in full.
+Label split(std::string text) {
+  Label label{std::move(text)};
+  const auto [begin, end] = codec::attempt_mark(label.text);
+  label.phase = label.text.substr(0, begin);
+  if (begin < end) label.attempt = number_of_attempt(label.text.substr(begin + 1, end - begin - 1));
+  label.is_guard = begin == end && label.text.starts_with("guard ");
+  return label;
+}
+
+// The label that a file's name was made from. The phases of the run say where the name of one ends,
+// and what it was before it was cut.
+Label label_of(std::string_view name, const std::vector<std::string>& phases) {
+  for (const std::string& phase : phases) {
+    const std::string begin = codec::log_part(phase) + "#";
+    if (!name.starts_with(begin)) continue;
+    const std::size_t end =
+        std::min(name.find_first_not_of("0123456789", begin.size()), name.size());
+    if (end == begin.size() || (end < name.size() && name[end] != ' ')) continue;
+    const std::string_view digits = name.substr(begin.size(), end - begin.size());
+    return {fmt::format("{}#{}{}", phase, digits, codec::label_of_log_name(name.substr(end))),
+            phase,
+            number_of_attempt(digits)};
+  }
+  return split(codec::label_of_log_name(name));
+}
+
 // "merge#2.1234-0.log"; a guard has no number, and comes first.
-std::optional<LogFile> parse_name(const std::string& folder, std::string_view name) {
+std::optional<LogFile> parse_name(const Said::Place& place, std::string_view name) {
   constexpr std::string_view ending = ".log";
   if (!name.ends_with(ending)) return std::nullopt;
   LogFile file;
-  file.path = folder + "/" + std::string(name);
+  file.path = place.folder + "/" + std::string(name);
+  file.is_over = place.is_over;
   name.remove_suffix(ending.size());
-  file.label = name;
+  file.label = label_of(name, place.phases);
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return file;
   const std::string_view number = name.substr(dot + 1);
@@ -65,7 +86,7 @@ std::optional<LogFile> parse_name(const std::string& folder, std::string_view na
   if (bad != std::errc{} || dash == end || *dash != '-') return file;
   const auto [stopped, worse] = std::from_chars(dash + 1, end, file.index);
   if (worse != std::errc{} || stopped != end) return file;
-  file.label = name.substr(0, dot);
+  file.label = label_of(name.substr(0, dot), place.phases);
   return file;
 }
 
@@ -74,11 +95,14 @@ void add_logs(std::vector<LogFile>& files, const Said::Place& place) {
   if (directory == nullptr) return;
   // One thread. NOLINTNEXTLINE(concurrency-mt-unsafe)
   while (const dirent* const entry = ::readdir(directory)) {
-    auto file = parse_name(place.folder, entry->d_name);
+    auto file = parse_name(place, entry->d_name);
     if (!file) continue;
-    file->place = place.label.empty() ? file->path : place.folder;
-    if (!place.label.empty()) file->label = place.label;
-    if (!place.within.empty()) file->label = place.within + "/" + file->label;
+    file->place = place.label ? place.folder : file->path;
+    if (place.label) file->label = *place.label;
+    if (!place.within.empty()) {
+      file->label.text = place.within + "/" + file->label.text;
+      file->label.phase = place.within + "/" + file->label.phase;
+    }
     files.push_back(*std::move(file));
   }
   ::closedir(directory);
@@ -97,9 +121,9 @@ void tell_visits_apart(std::vector<LogFile>& files) {
   std::map<std::string, Visit> visits;  // by phase
   std::map<std::string, std::size_t> of_place;
   for (const LogFile& file : files) {
-    const auto attempt = attempt_of_label(file.label);
+    const auto attempt = file.label.attempt;
     if (!attempt || file.sequence == 0) continue;
-    Visit& visit = visits[std::string(phase_of_label(file.label))];
+    Visit& visit = visits[file.label.phase];
     const bool again = visit.first != nullptr && *attempt == visit.attempt &&
                        visit.first->label == file.label && visit.first->place != file.place;
     if (*attempt < visit.attempt || again) visit = {visit.number + 1, 0, nullptr};
@@ -110,7 +134,7 @@ void tell_visits_apart(std::vector<LogFile>& files) {
   for (LogFile& file : files) {
     const auto found = of_place.find(file.place);
     if (found == of_place.end() || found->second == 1) continue;
-    file.label += fmt::format(", visit {}", found->second);
+    file.label.text += fmt::format(", visit {}", found->second);
   }
 }
 
@@ -118,7 +142,8 @@ std::vector<LogFile> find_logs(const std::vector<Said::Place>& places) {
   std::vector<LogFile> files;
   for (const Said::Place& place : places) add_logs(files, place);
   std::ranges::sort(files, [](const LogFile& a, const LogFile& b) {
-    return std::tie(a.sequence, a.index, a.label) < std::tie(b.sequence, b.index, b.label);
+    return std::tie(a.sequence, a.index, a.label.text) <
+           std::tie(b.sequence, b.index, b.label.text);
   });
   tell_visits_apart(files);
   return files;
@@ -153,30 +178,45 @@ void read_from(const std::string& path, std::uint64_t& offset, Each each) {
   ::close(file);
 }
 
+std::string end_of_file(const std::string& path, std::size_t most) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return {};
+  const auto size = static_cast<std::uint64_t>(status.st_size);
+  std::uint64_t offset = size - std::min<std::uint64_t>(size, most);
+  std::string text;
+  read_from(path, offset, [&](std::string_view bytes) { text += bytes; });
+  return text;
+}
+
 // Where an agent's attempts speak. They are called after their number, or, of a run, after the
 // phase and the agent: `work#1 fixer`, and started anew `work#1 fixer (2)`.
 void add_attempts(std::vector<Said::Place>& places,
                   const std::string& logs,
                   const Json& agent,
-                  const std::string& phase,
+                  bool is_over,
                   const std::string& within = {}) {
-  std::size_t number = 0;
+  const std::string phase = agent["phase"].text();
+  const std::string& name = agent["agent"].text();
+  std::int64_t number = 0;
   for (const Json& attempt : agent["attempts"].items()) {
     ++number;
-    std::string label = phase.empty() ? fmt::format("agent#{}", number)
-                        : number == 1
-                            ? fmt::format("{} {}", phase, agent["agent"].text())
-                            : fmt::format("{} {} ({})", phase, agent["agent"].text(), number);
-    places.push_back({logs + attempt.text(), std::move(label), within});
+    Label label{fmt::format("agent#{}", number), "agent", number};
+    if (!phase.empty()) {
+      label = {fmt::format("{}#{} {}", phase, agent["attempt"].text(), name),
+               phase,
+               number_of_attempt(agent["attempt"].text())};
+      if (number > 1) label.text += fmt::format(" ({})", number);
+    }
+    places.push_back({logs + attempt.text(), std::move(label), within, {}, is_over});
   }
 }
 
 }  // namespace
 
-bool Wanted::fits(std::string_view label) const {
-  if (is_guard_label(label)) return guards;
-  if (phase && phase_of_label(label) != *phase) return false;
-  return !attempt || attempt_of_label(label) == attempt;
+bool Wanted::fits(const Label& label) const {
+  if (label.is_guard) return guards;
+  if (phase && label.phase != *phase) return false;
+  return !attempt || label.attempt == attempt;
 }
 
 Said::Said(Context& context, const std::string& home, const std::string& id, Wanted wanted)
@@ -188,15 +228,17 @@ Said::Said(Context& context, const std::string& home, const std::string& id, Wan
 
 void Said::know(const Json& shown, const std::string& within) {
   const std::string& id = within.empty() ? id_ : shown["id"].text();
+  const std::string& state = shown["state"].text();
+  const bool is_over = state == "done" || state == "failed" || state == "cancelled";
   std::vector<Place> places;
-  if (id.starts_with("work-")) add_attempts(places, logs_, shown, {});
-  if (places.empty()) places.push_back({logs_ + id, {}, within});
+  if (id.starts_with("work-")) add_attempts(places, logs_, shown, is_over);
+  if (places.empty()) {
+    std::vector<std::string> phases;
+    for (const Json& phase : shown["phases"].items()) phases.push_back(phase["name"].text());
+    places.push_back({logs_ + id, {}, within, std::move(phases), is_over});
+  }
   for (const Json& agent : shown["agents"].items()) {
-    add_attempts(places,
-                 logs_,
-                 agent,
-                 fmt::format("{}#{}", agent["phase"].text(), agent["attempt"].text()),
-                 within);
+    add_attempts(places, logs_, agent, is_over, within);
   }
   places_[id] = std::move(places);
 }
@@ -230,13 +272,32 @@ bool Said::read_from_places(const std::vector<Place>& places, std::uint64_t befo
   for (const LogFile& file : find_logs(places)) {
     if (file.sequence >= before || !wanted_.fits(file.label)) continue;
     Told& told = told_[file.path];
-    if (!has_more(file.path, told)) continue;
-    read_from(file.path, told.bytes, [&](std::string_view bytes) {
-      any = true;
-      tell(file.path, file.label, bytes);
-    });
+    if (has_more(file.path, told)) {
+      read_from(file.path, told.bytes, [&](std::string_view bytes) {
+        any = true;
+        tell(file.path, file.label.text, bytes);
+      });
+    }
+    if (file.is_over) tell_tails(file.path, file.label.text);
   }
   return any;
+}
+
+// Where there was no room to put the end of a long log behind its beginning it lies beside it
+// (adapters/bounded_log.h). Its keeper says how much is missing between, if there was room for
+// that.
+void Said::tell_tails(const std::string& path, const std::string& label) {
+  constexpr std::string_view remark = " bytes left out ...\n";
+  bool is_told = false;
+  for (const char* const ending : {".tail.1", ".tail"}) {
+    Told& told = told_[path + ending];
+    if (!has_more(path + ending, told)) continue;
+    if (!is_told && !end_of_file(path, remark.size()).ends_with(remark)) {
+      tell(path, label, "\n[reeve] ... perhaps something left out: there was no room ...\n");
+    }
+    is_told = true;
+    read_from(path + ending, told.bytes, [&](std::string_view bytes) { tell(path, label, bytes); });
+  }
 }
 
 // Whose it is is told on stderr, so that a pipe has what the program said and nothing else; but
@@ -264,8 +325,8 @@ void Said::interrupt() {
   last_.clear();
 }
 
-std::vector<std::string> Said::labels() const {
-  std::vector<std::string> labels;
+std::vector<Label> Said::labels() const {
+  std::vector<Label> labels;
   for (const LogFile& file : find_logs(all_places())) {
     if (std::ranges::find(labels, file.label) == labels.end()) labels.push_back(file.label);
   }
@@ -289,13 +350,11 @@ std::vector<std::pair<std::string, std::string>> runs_within(const Json& shown,
 std::string end_of_logs(const std::string& folder, std::size_t most) {
   const std::vector<LogFile> files = find_logs({{folder}});
   if (files.empty()) return {};
-  struct stat status{};
-  if (::stat(files.back().path.c_str(), &status) != 0) return {};
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  const bool whole = size <= most;
-  std::uint64_t offset = whole ? 0 : size - most;
-  std::string text;
-  read_from(files.back().path, offset, [&](std::string_view bytes) { text += bytes; });
+  // Of one that runs over, or found no room, the end lies beside it.
+  const std::string tail = files.back().path + ".tail";
+  const std::string& path = ::access(tail.c_str(), F_OK) == 0 ? tail : files.back().path;
+  std::string text = end_of_file(path, most + 1);
+  const bool whole = text.size() <= most;
   if (const std::size_t newline = text.find('\n'); !whole && newline != std::string::npos) {
     text.erase(0, newline + 1);
   }
@@ -316,11 +375,7 @@ bool add_last_words(Context& context, Json& cron) {
 void tell_last_words(Output& output, const Json& thing) {
   output.line("said last");
   const std::string said = thing["output"].text();
-  for (std::string_view rest = said; !rest.empty();) {
-    const std::size_t newline = std::min(rest.find('\n'), rest.size());
-    output.line("  | " + printable(rest.substr(0, newline)));
-    rest.remove_prefix(std::min(rest.size(), newline + 1));
-  }
+  for (const std::string_view line : split_lines(said)) output.line("  | " + printable(line));
 }
 
 }  // namespace reeve::cli

@@ -19,19 +19,23 @@ namespace reeve::cli {
 // How often to look whether there is more, in ms.
 inline constexpr std::int64_t look_for_more = 200;
 
-// The files of one run, each named by a label: `merge#2`, the second attempt of phase merge; when
+// A file of a run is called by its label: `merge#2`, the second attempt of phase merge; when
 // that is entered once more, `merge#1, visit 2`; of a run within it `c1/merge#2`.
-std::string_view phase_of_label(std::string_view label);
-// None: it has no number.
-std::optional<std::int64_t> attempt_of_label(std::string_view label);
-bool is_guard_label(std::string_view label);
+struct Label {
+  std::string text;
+  std::string phase = {};  // with the run that it is within; of what has no number, all of it
+  std::optional<std::int64_t> attempt = {};
+  bool is_guard = false;
+
+  bool operator==(const Label&) const = default;
+};
 
 struct Wanted {
   std::optional<std::string> phase = {};
   std::optional<std::int64_t> attempt = {};
   bool guards = false;
 
-  bool fits(std::string_view label) const;
+  bool fits(const Label& label) const;
 };
 
 class Said {
@@ -52,13 +56,15 @@ class Said {
   void interrupt();
 
   // Which there are, whatever is wanted; in the order in which they were begun, each once.
-  std::vector<std::string> labels() const;
+  std::vector<Label> labels() const;
 
   // A folder of logs; `label`: what all of them are called, if not by their names.
   struct Place {
     std::string folder;
-    std::string label = {};
-    std::string within = {};  // which run within
+    std::optional<Label> label = {};
+    std::string within = {};               // which run within
+    std::vector<std::string> phases = {};  // that it has
+    bool is_over = false;                  // nobody writes there any more
   };
 
  private:
@@ -69,6 +75,7 @@ class Said {
   };
 
   static bool has_more(const std::string& path, Told& told);
+  void tell_tails(const std::string& path, const std::string& label);
   bool read_from_places(const std::vector<Place>& places, std::uint64_t before);
   void tell(const std::string& path, const std::string& label, std::string_view bytes);
 

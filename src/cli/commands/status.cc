@@ -20,8 +20,9 @@ namespace {
 constexpr std::int64_t most_runs = 200;
 
 std::string described(const Json& attention) {
-  return printable(fmt::format(
+  const std::string whole = printable(fmt::format(
       "{} {}: {}", attention["kind"].text(), attention["name"].text(), attention["detail"].text()));
+  return Output::brief(whole, 2);
 }
 
 // What is wrong or waits for a person: told first.
@@ -50,7 +51,7 @@ std::string needs_text(const Context& context,
   if (!needs.empty()) heading(text, output, "Needs you");
   bool full = false;
   for (const std::string& need : needs) {
-    // Whole, for what to do about it stands at the end of it.
+    // With its end, for what to do about it stands there.
     const std::string line = context.here(need);
     const std::string told = fmt::format(
         "{} {}\n", output.styled(Style::Bad, "!"), width > 4 ? wrapped(line, width - 2, 2) : line);

@@ -18,7 +18,7 @@ std::expected<std::vector<std::string>, Failure> whole_ids(Context& context,
                                                            const std::vector<std::string>& words) {
   std::vector<std::string> ids;
   for (const std::string& word : words) {
-    const Answer answer = context.client().ask("pipeline.show", json_of({{"id", word}}));
+    const Answer answer = show_run(context.client(), word);
     if (!answer) return std::unexpected(answer.error());
     const std::string& id = (*answer)["id"].text();
     if (std::ranges::find(ids, id) == ids.end()) ids.push_back(id);
@@ -29,14 +29,13 @@ std::expected<std::vector<std::string>, Failure> whole_ids(Context& context,
 int tell_changed(Context& context, const Answer& answer) {
   if (!answer) return context.fail(answer.error());
   if (context.json()) return context.output.succeed(*answer);
-  context.output.line(context.quiet() ? (*answer)["id"].text()
-                                      : pipeline_line(context.output, *answer));
+  context.output.line(context.quiet() ? (*answer)["id"].text() : run_line(context.output, *answer));
   return context.output.done();
 }
 
 // A run as the daemon knows it; else, long after its end, as history does.
-Answer show_run(Context& context, const std::string& word) {
-  Answer answer = context.client().ask("pipeline.show", json_of({{"id", word}}));
+Answer show_past_or_present(Context& context, const std::string& word) {
+  Answer answer = show_run(context.client(), word);
   if (answer || answer.error().code != "NOT_FOUND") return answer;
   const auto past = show_from_history(context, word);
   if (!past || (*past)["kind"].text() != "pipeline") return answer;
@@ -59,7 +58,7 @@ int wait_command(Context& context, const Parsed& parsed) {
   if (const auto limit = parsed.duration("timeout")) plan.limit = limit->count();
   Json::Array runs;
   for (const std::string& word : parsed.words) {
-    const Answer run = show_run(context, word);
+    const Answer run = show_past_or_present(context, word);
     if (!run) return context.fail(run.error());
     const std::string& id = (*run)["id"].text();
     const bool is_new =
@@ -72,10 +71,10 @@ int wait_command(Context& context, const Parsed& parsed) {
   const bool has_past = plan.ids.size() < runs.size();
   Watched watched;
   if (!plan.ids.empty() && !(plan.any && has_past)) watched = watch(context, plan);
-  for (auto seen = watched.pipelines.begin(); Json & run : runs) {
-    if (!is_past(run) && seen != watched.pipelines.end()) run = *seen++;
+  for (auto seen = watched.runs.begin(); Json & run : runs) {
+    if (!is_past(run) && seen != watched.runs.end()) run = *seen++;
   }
-  watched.pipelines = std::move(runs);
+  watched.runs = std::move(runs);
   return tell_watched(context, plan, watched, until == "done");
 }
 
@@ -88,11 +87,17 @@ int cancel_command(Context& context, const Parsed& parsed) {
     return context.fail(std::move(failure));
   }
   for (const std::string& id : *ids) {
-    const Answer answer = context.client().change("pipeline.cancel", json_of({{"id", id}}));
+    const std::string_view method = is_agent(id) ? "agent.kill" : "pipeline.cancel";
+    const Answer answer = context.client().change(method, json_of({{"id", id}}));
     if (!answer) return context.fail(answer.error());
-    if (!parsed.has("no-wait")) continue;
-    if (context.json()) continue;
-    context.output.line(context.quiet() ? id : pipeline_line(context.output, *answer));
+    if (!parsed.has("no-wait") || context.json()) continue;
+    if (context.quiet()) {
+      context.output.line(id);
+      continue;
+    }
+    const Answer now = show_run(context.client(), id);
+    if (!now) return context.fail(now.error());
+    context.output.line(run_line(context.output, *now));
   }
   WatchPlan plan{.ids = *std::move(ids)};
   if (parsed.has("no-wait")) {
@@ -114,8 +119,8 @@ int resume_command(Context& context, const Parsed& parsed) {
   const bool is_leaving = answer && !from.empty() && (*answer)["state"].text() == "running" &&
                           (*answer)["phase"].text() != from;
   if (!is_leaving || context.json() || context.quiet()) return tell_changed(context, answer);
-  context.output.line(fmt::format(
-      "{}; {} comes when that has ended", pipeline_line(context.output, *answer), from));
+  context.output.line(
+      fmt::format("{}; {} comes when that has ended", run_line(context.output, *answer), from));
   return context.output.done();
 }
 

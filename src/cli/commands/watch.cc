@@ -14,16 +14,21 @@ namespace reeve::cli {
 
 namespace {
 
-bool is_over(const Json& pipeline) {
-  const std::string& state = pipeline["state"].text();
+bool is_over(const Json& run) {
+  const std::string& state = run["state"].text();
   return state == "done" || state == "failed" || state == "cancelled";
+}
+
+// Of an agent one sees more than that it runs, and says that instead.
+bool is_at_work(const Json& run) {
+  if (is_agent(run["id"].text())) return run.has("started_at");
+  return run["state"].text() == "running";
 }
 
 }  // namespace
 
-bool is_reached(const Json& pipeline, Until until) {
-  if (is_over(pipeline)) return true;
-  return until == Until::Running && pipeline["state"].text() == "running";
+bool is_reached(const Json& run, Until until) {
+  return is_over(run) || (until == Until::Running && is_at_work(run));
 }
 
 namespace {
@@ -39,7 +44,7 @@ std::string event_line(const Output& output, const Json& event, const std::strin
     words += fmt::format("{}{}={}", words.empty() ? "" : " ", key, text);
   };
   for (const auto& [key, value] : data.members()) {
-    if (key == "pipeline" || (key == "name" && data.has("phase"))) continue;
+    if (key == "pipeline" || key == "work" || (key == "name" && data.has("phase"))) continue;
     if (key != "what") {
       add(key, value);
       continue;
@@ -78,8 +83,11 @@ class Watch {
     // Who follows hears of the runs within as well, whose names nobody knows yet.
     if (plan_.tells_changes || plan_.ids.size() > most_patterns) {
       patterns.push("pipeline:**");
+      if (std::ranges::any_of(plan_.ids, is_agent)) patterns.push("task:**");
     } else {
-      for (const std::string& id : plan_.ids) patterns.push(fmt::format("pipeline:{}:**", id));
+      for (const std::string& id : plan_.ids) {
+        patterns.push(fmt::format("{}:{}:**", is_agent(id) ? "task" : "pipeline", id));
+      }
     }
     if (plan_.tells_changes) {
       for (const char* pattern : {"guard:**", "strategy:**", "decision:**"}) patterns.push(pattern);
@@ -113,6 +121,7 @@ class Watch {
       if (plan_.tells_changes && !context_.output.flush()) break;
       std::array<pollfd, 1> others{signals.readable()};
       client_.pump(patience(end), others);
+      for (const std::string& id : ending()) look_at(id);
     }
     // What was reached in time counts, whatever else came.
     if (is_enough()) watched_.timed_out = watched_.interrupted = false;
@@ -121,7 +130,7 @@ class Watch {
       said.read();
       said.interrupt();
     }
-    for (const std::string& id : plan_.ids) watched_.pipelines.push_back(seen_[id]);
+    for (const std::string& id : plan_.ids) watched_.runs.push_back(seen_[id]);
     return watched_;
   }
 
@@ -133,9 +142,20 @@ class Watch {
     read_next_ = steady_now() + look_for_more / 4;
   }
 
+  // Agents of which it was announced how their work ended, and of which something is left: that
+  // nothing is any more is announced to whoever began them, and to nobody else.
+  std::vector<std::string> ending() const {
+    std::vector<std::string> ids;
+    for (const auto& [id, run] : seen_) {
+      if (is_ours(id) && run["state"].text() == "ending") ids.push_back(id);
+    }
+    return ids;
+  }
+
   // Until when nothing need be looked at; files tell nobody that they grow.
   std::int64_t patience(std::int64_t end) const {
-    const std::int64_t most = said_.empty() ? -1 : look_for_more;
+    const bool looks = !said_.empty() || !ending().empty();
+    const std::int64_t most = looks ? look_for_more : -1;
     if (end < 0) return most;
     const std::int64_t left = std::max<std::int64_t>(0, end - steady_now());
     return most < 0 ? left : std::min(most, left);
@@ -158,7 +178,7 @@ class Watch {
   }
 
   void look_at(const std::string& id) {
-    const Answer answer = client_.ask("pipeline.show", json_of({{"id", id}}));
+    const Answer answer = show_run(client_, id);
     if (!answer) {
       if (is_ours(id)) watched_.failure = answer.error();
       return;
@@ -214,19 +234,21 @@ class Watch {
     if (!context_.output.flush()) return;
     const auto place = place_of(id);
     const bool inner = place && !place->within.empty();
-    context_.output.note(fmt::format("{}{} asks: {}",
-                                     id,
-                                     inner ? fmt::format(" ({})", place->within) : "",
-                                     printable(on["detail"].text())));
+    context_.output.note(
+        fmt::format("{}{} asks: {}",
+                    id,
+                    inner ? fmt::format(" ({})", place->within) : "",
+                    Output::brief(printable(on["detail"].text()), 7, Output::err_width())));
   }
 
   // Somebody is asked something: perhaps by a run within those that are waited for, of whose events
   // nothing is heard.
   void hear_question(const std::string& decision) {
     const Answer answer = client_.ask("decision.show", json_of({{"id", decision}}));
-    if (!answer || !answer->has("pipeline")) return;
-    const std::string id = (*answer)["pipeline"].text();
-    if (!find_place(id)) return;
+    if (!answer) return;
+    const std::string& subject = (*answer)["subject"].text();
+    const std::string id = is_ours(subject) ? subject : (*answer)["pipeline"].text();
+    if (id.empty() || !find_place(id)) return;
     look_at(id);
     tell_question(id);
   }
@@ -245,6 +267,8 @@ class Watch {
     if (plan_.tells_changes && event["name"].text() == "pipeline:started") find_place(id);
     const auto place = place_of(id);
     if (!place) return;
+    // That it is alive is no news to who watches it.
+    if (event["name"].text() == "task:heartbeat") return;
     if (plan_.tells_changes) {
       // First what it said before that happened.
       Said& said = said_.at(place->root);

@@ -87,7 +87,9 @@ void tell(Context& context, const Json& why) {
       how +=
           fmt::format(" in {}, attempt {}", printable(why["phase"].text()), why["attempt"].text());
     }
-    if (why.has("error")) how += fmt::format(": {}", printable(why["error"].text()));
+    if (why.has("error")) {
+      how += fmt::format(": {}", Output::brief(printable(why["error"].text()), 2));
+    }
   } else if (chain.empty()) {
     how = ": nothing is in the way";
   }
@@ -99,7 +101,7 @@ void tell(Context& context, const Json& why) {
   if (next.is_object()) {
     output.sentence(
         fmt::format("next: {}{}",
-                    printable(next["what"].text()),
+                    Output::brief(printable(next["what"].text()), 6),
                     next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""),
         6);
   }
@@ -238,6 +240,10 @@ int show_command(Context& context, const Parsed& parsed) {
   }
   if (!answer) return context.fail(clearer(answer.error(), parsed.words[0]));
   if (context.json()) return context.output.succeed(*answer);
+  if (context.quiet()) {
+    context.output.line((*answer)[answer->has("id") ? "id" : "name"].text());
+    return context.output.done();
+  }
   if ((*answer)["kind"].text() == "pipeline" && !is_past) {
     pipeline_verbs::tell(context, *answer);
     return context.output.done();
@@ -249,12 +255,11 @@ int show_command(Context& context, const Parsed& parsed) {
     const bool moment = value.is_string() && parse_moment(value.text()).has_value();
     const bool tree = value.is_array() || value.is_object();
     if (value.is_array() && value.items().empty()) continue;
-    context.output.line(fmt::format("{:<{}}{}",
-                                    name,
-                                    widest + 2,
-                                    moment                         ? context.output.moment(value)
-                                    : tree || value.text().empty() ? printable(value.write())
-                                                                   : printable(value.text())));
+    const std::string text = moment                         ? context.output.moment(value)
+                             : tree || value.text().empty() ? printable(value.write())
+                                                            : printable(value.text());
+    context.output.sentence(
+        fmt::format("{:<{}}{}", name, widest + 2, Output::on_screen(text, widest + 2)), widest + 2);
   }
   return context.output.done();
 }

@@ -57,12 +57,10 @@ std::string marked(const std::string& text, const std::string& indent) {
 }
 
 // The lines of what a program said, as they are shown.
-std::vector<std::string> lines_of(std::string_view text, const std::string& indent) {
+std::vector<std::string> marked_lines(std::string_view text, const std::string& indent) {
   std::vector<std::string> lines;
-  while (!text.empty()) {
-    const std::size_t newline = std::min(text.find('\n'), text.size());
-    lines.push_back(marked(printable(text.substr(0, newline)), indent));
-    text.remove_prefix(std::min(text.size(), newline + 1));
+  for (const std::string_view line : split_lines(text)) {
+    lines.push_back(marked(printable(line), indent));
   }
   return lines;
 }
@@ -144,9 +142,11 @@ Told told_of(const Output& output, const Json& link, const std::string& asker) {
   Told told{{{indent + line, indent.size() + 4}}, indent, {}};
   if (link.has("detail")) {
     told.sentences.push_back(
-        {indent + "  " + printable(link["detail"].text()), indent.size() + 2, Style::Dim});
+        {indent + "  " + Output::brief(printable(link["detail"].text()), indent.size() + 2),
+         indent.size() + 2,
+         Style::Dim});
   }
-  told.output = lines_of(link["output"].text(), indent);
+  told.output = marked_lines(link["output"].text(), indent);
   return told;
 }
 
