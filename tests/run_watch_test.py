@@ -230,11 +230,14 @@ class Agents(Project):
         self.assertIn("the wait is over", self.err("run", "mind", "0", "--wait", "--timeout", "100ms", code=124))
         id = self.data("run", "mind", "0")["id"]
         self.reeve("wait", id, "--for", "running")
+        self.assertRegex(self.out("status"), rf"ID +AGENT +STATE(.|\n)+{id} +minder +running")
+        self.assertIn(id, [agent["id"] for agent in self.data("status")["agents"]])
         waiting = self.start("wait", id)
         many = self.start("wait", shown["id"], id[5:], "--any")
         self.assertEqual(many.wait(60), 0)
         self.assertEqual(self.out("cancel", id), f"{id} minder cancelled")
         self.assertEqual(waiting.wait(60), 4)
+        self.assertNotIn(id, self.out("status"))
         self.reeve("cancel", id)  # one that is over stays as it is
         self.assertEqual(self.error("wait", "work-zzzzzz", code=3)["code"], "NOT_FOUND")
 

@@ -9,6 +9,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 // Agents: what they say themselves, and what is said to them.
 namespace reeve::api {
 namespace {
@@ -102,6 +105,23 @@ void kill(Asking& ask) {
   change(ask, [](WorkId id) { return task::Kill{id}; });
 }
 
+// What `state` may say: as they are shown, and `active`, all that are not over.
+constexpr std::string_view states[] = {"active",
+                                       "pending",
+                                       "running",
+                                       "working",
+                                       "idle",
+                                       "waiting_permission",
+                                       "waiting_answer",
+                                       "rate_limited",
+                                       "errored",
+                                       "exited",
+                                       "stuck",
+                                       "ending",
+                                       "done",
+                                       "failed",
+                                       "cancelled"};
+
 // kept: name the state that is wanted, second where to begin, number how many.
 void show_list(Tell& tell, const State& state) {
   const std::string& wanted = tell.kept().name;
@@ -131,6 +151,9 @@ void show_list(Tell& tell, const State& state) {
 
 void list(Asking& ask) {
   ask.kept.name = ask.params.text("state").value_or("");
+  if (!ask.kept.name.empty() && std::ranges::find(states, ask.kept.name) == std::end(states)) {
+    ask.params.refuse("state", fmt::format("must be one of {}", fmt::join(states, ", ")));
+  }
   ask.kept.second = ask.params.text("after").value_or("");
   ask.kept.number = ask.params.integer("limit", 1, limits::list_entries)
                         .value_or(static_cast<std::int64_t>(limits::list_entries));

@@ -135,6 +135,25 @@ TEST_F(RunMethods, AnAgentIsIdleWhenThereWasNoSignOfLifeForTenSeconds) {
   EXPECT_TRUE(has(ask("agent.list", of_idle), {id, R"("state":"stuck")"}));
 }
 
+TEST_F(RunMethods, AgentsAreListedByTheirStateAndAWordThatIsNoneIsRefused) {
+  definition::Set set = runbook();
+  set.hash = "h2";
+  definition::Agent agent;
+  agent.command = "true";
+  agent.session = false;
+  set.agents.set("fixer", agent);
+  load(set);
+  const std::string id = field(ask("agent.start", R"({"agent":"fixer"})"), "id");
+  const std::string of_active = R"({"state":"active"})";
+  EXPECT_TRUE(has(ask("agent.list", of_active), {id, R"("state":"running")"}));
+  EXPECT_TRUE(
+      has(ask("agent.list", R"({"state":"actve"})"), {"-32602", "must be one of active, "}));
+
+  end_step(0);
+  EXPECT_TRUE(has(ask("agent.list", R"({"state":"done"})"), {id}));
+  EXPECT_TRUE(has(ask("agent.list", of_active), {R"("agents":[])"}));
+}
+
 TEST_F(RunMethods, ASetOfDefinitionsIsLoadedOnceAndAskedFor) {
   EXPECT_TRUE(has(ask("runbook.get"), {R"("hash":"h1")", R"("pipelines":["fix","one"])"}));
   EXPECT_TRUE(

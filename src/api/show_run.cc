@@ -121,7 +121,9 @@ std::string_view state_of(const State& state, const task::Task& task, Time now) 
 }
 
 bool is_among(const State& state, const task::Task& task, std::string_view wanted, Time now) {
-  if (state_of(state, task, now) == wanted) return true;
+  const std::string_view how = state_of(state, task, now);
+  if (how == wanted) return true;
+  if (wanted == "active") return how == "ending" || !std::holds_alternative<task::Done>(task.state);
   const task::Stuck* stuck = std::get_if<task::Stuck>(&task.state);
   return stuck && stuck->reason == task::Reason::NoHeartbeat &&
          wanted == agent::text_of(agent::Doing::Idle);

@@ -59,7 +59,7 @@ bool is_ending(const task::Task& task);
 // "idle": it runs, and there has been no sign of life of it for a while.
 std::string_view state_of(const State& state, const task::Task& task, Time now);
 // Whether it is among those of a state that is asked for: one that is stuck for its silence is
-// stuck and idle.
+// stuck and idle, and all that are not over are `active`.
 bool is_among(const State& state, const task::Task& task, std::string_view wanted, Time now);
 void show_agent(Tell& tell, const State& state, const task::Task& task);
 

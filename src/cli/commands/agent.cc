@@ -1,3 +1,4 @@
+#include "cli/commands/agents.h"
 #include "cli/commands/groups.h"
 #include "cli/commands/said.h"
 #include "cli/commands/screen.h"
@@ -30,20 +31,7 @@ int list(Context& context, const Parsed& parsed) {
     return context.output.done();
   }
   if (agents.empty()) context.output.note("no agents");
-  Table table({{"ID"},
-               {"AGENT", Table::Align::Left, true},
-               {"STATE"},
-               {"IDLE", Table::Align::Right},
-               {"OF"}});
-  for (const Json& agent : agents) {
-    const std::string state = agent["state"].text();
-    table.add({agent["id"].text(),
-               printable(agent["agent"].text()),
-               {state, state == "stuck" || state == "failed" ? Style::Bad : Style::Plain},
-               agent.has("idle_ms") ? rough_duration(agent["idle_ms"].number()) : "-",
-               agent["pipeline"].text()});
-  }
-  if (!table.empty()) context.output.out(table.write(Output::out_width(), context.output));
+  context.output.out(agents_table(context.output, agents, Output::out_width()));
   return context.output.done();
 }
 
@@ -245,10 +233,11 @@ int idle_time(Context& context, const Parsed& parsed) {
 constexpr std::array<Argument, 1> one_id{{{.name = "ID", .completes = Completes::Agent}}};
 constexpr std::array<Argument, 2> id_and_text{
     {{.name = "ID", .completes = Completes::Agent}, {.name = "TEXT"}}};
-constexpr std::array<Option, 1> list_options{{{.name = "state",
-                                               .takes = Takes::Text,
-                                               .value = "S",
-                                               .help = "only those, as `list` calls it"}}};
+constexpr std::array<Option, 1> list_options{
+    {{.name = "state",
+      .takes = Takes::Text,
+      .value = "S",
+      .help = "only those, as `list` calls it; active: that are not over"}}};
 constexpr std::array<Option, 1> nudge_options{{{.name = "message",
                                                 .letter = 'm',
                                                 .takes = Takes::Text,
@@ -338,6 +327,23 @@ constexpr std::array<Command, 9> commands{{
 }};
 
 }  // namespace
+
+std::string agents_table(const Output& output, const Json::Array& agents, std::size_t width) {
+  Table table({{"ID"},
+               {"AGENT", Table::Align::Left, true},
+               {"STATE"},
+               {"IDLE", Table::Align::Right},
+               {"OF"}});
+  for (const Json& agent : agents) {
+    const std::string state = agent["state"].text();
+    table.add({agent["id"].text(),
+               printable(agent["agent"].text()),
+               {state, state == "stuck" || state == "failed" ? Style::Bad : Style::Plain},
+               agent.has("idle_ms") ? rough_duration(agent["idle_ms"].number()) : "-",
+               agent["pipeline"].text()});
+  }
+  return table.empty() ? "" : table.write(width, output);
+}
 
 const Group agent_group{.word = "agent",
                         .summary = "programs that work by themselves, and are watched",

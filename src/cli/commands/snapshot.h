@@ -17,6 +17,7 @@ struct Snapshot {
   Json::Array semaphores;
   Json::Array queues;
   Json::Array pipelines;  // those that are not over
+  Json::Array agents;     // likewise
   bool is_whole = false;  // nothing was left out of these lists
   bool has_more_locks = false;
   bool has_more_semaphores = false;

@@ -18,6 +18,7 @@ namespace {
 
 // Of more than that a screen says nothing anyway; `reeve pipeline list` has them all.
 constexpr std::int64_t most_runs = 200;
+constexpr std::int64_t most_agents = 200;
 
 std::string described(const Json& attention) {
   const std::string whole = printable(fmt::format(
@@ -184,23 +185,27 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole) {
   using Kind = Client::Kind;
   Json active = Json::object();
   active.set("states", Json(Json::Array{Json("active")}));
+  Json agents = json_of({{"state", "active"}});
   Snapshot seen;
   seen.is_whole = whole;
-  std::array<Answer, 5> answers;
+  std::array<Answer, 6> answers;
   if (whole) {
     answers = {client.ask("status.get"),
                list_all(client, "lock.list", "locks", Json::object()),
                list_all(client, "sem.list", "semaphores", Json::object()),
                list_all(client, "queue.stats", "queues", Json::object()),
-               list_all(client, "pipeline.list", "pipelines", std::move(active))};
+               list_all(client, "pipeline.list", "pipelines", std::move(active)),
+               list_all(client, "agent.list", "agents", std::move(agents))};
   } else {
     active.set("limit", most_runs);
-    const std::array<Client::Ticket, 5> asked{
+    agents.set("limit", most_agents);
+    const std::array<Client::Ticket, 6> asked{
         client.begin("status.get", Json::object(), Kind::Question),
         client.begin("lock.list", Json::object(), Kind::Question),
         client.begin("sem.list", Json::object(), Kind::Question),
         client.begin("queue.stats", Json::object(), Kind::Question),
-        client.begin("pipeline.list", std::move(active), Kind::Question)};
+        client.begin("pipeline.list", std::move(active), Kind::Question),
+        client.begin("agent.list", std::move(agents), Kind::Question)};
     for (std::size_t i = 0; i < asked.size(); ++i) answers.at(i) = client.wait(asked.at(i));
   }
   for (const Answer& answer : answers) {
@@ -214,8 +219,10 @@ std::expected<Snapshot, Failure> take_snapshot(Client& client, bool whole) {
   seen.has_more_semaphores = answers[2]->has("next");
   seen.queues = (*answers[3])["queues"].items();
   seen.pipelines = (*answers[4])["pipelines"].items();
+  seen.agents = (*answers[5])["agents"].items();
   // For programs: which of the runs that are counted there wait, and on what.
   seen.status.set("runs", (*answers[4])["pipelines"]);
+  seen.status.set("agents", (*answers[5])["agents"]);
   return seen;
 }
 

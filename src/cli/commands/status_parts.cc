@@ -1,5 +1,6 @@
 #include "cli/commands/status_parts.h"
 
+#include "cli/commands/agents.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/text.h"
 
@@ -137,6 +138,14 @@ Rank rank_of_run(const Json& run) {
   return run["state"].text() == "running" ? Rank::Moves : Rank::NeedsSomebody;
 }
 
+// One that works, or has yet to begin, or is on its way out, goes on by itself.
+Rank rank_of_agent(const Json& agent) {
+  const std::string state = agent["state"].text();
+  const bool moves =
+      state == "pending" || state == "running" || state == "working" || state == "ending";
+  return moves && !agent.has("blocked_on") ? Rank::Moves : Rank::NeedsSomebody;
+}
+
 Rank rank_of_worker(const Json& worker) {
   const std::string state = worker["state"].text();
   if (state == "stopped") return Rank::Hidden;
@@ -203,40 +212,49 @@ std::vector<Part> status_parts(const Output& output, const Snapshot& seen, std::
     return [&output, width, table](const Json::Array& rows) { return table(output, rows, width); };
   };
   const auto unlisted = [&](std::string_view field) { return seen.status[field].number(); };
-  std::vector<Part> parts{
-      {.noun = "run",
-       .command = "reeve pipeline list --active",
-       .table = in(&pipeline_verbs::table)},
-      {.noun = "worker",
-       .command = "reeve worker list",
-       .table = in(&workers_table),
-       .unlisted = unlisted("workers_more")},
-      {.noun = "cron",
-       .command = "reeve cron list",
-       .table = in(&crons_table),
-       .unlisted = unlisted("crons_more")},
-      {.noun = "lock", .command = "reeve lock list", .table = in(&locks_table)},
-      {.noun = "semaphore", .command = "reeve sem list", .table = in(&sems_table)},
-      {.noun = "queue",
-       .command = "reeve queue stats",
-       .table = in(&queues_table),
-       .unlisted = seen.is_whole ? 0 : unlisted("queues_more")},
-      {.noun = "board", .command = "reeve task list", .table = in(&board_table)}};
-  if (seen.has_more_semaphores) {
-    parts[4].unlisted = seen.status["semaphores"]["count"].number() - std::ssize(seen.semaphores);
-  }
-  parts[0].take(seen.pipelines, rank_of_run);
-  parts[1].take(seen.status["workers"].items(), rank_of_worker);
-  parts[2].take(seen.status["crons"].items(), rank_of_cron);
-  parts[3].take(seen.locks, rank_of_lock);
+  Part runs{.noun = "run",
+            .command = "reeve pipeline list --active",
+            .table = in(&pipeline_verbs::table)};
+  runs.take(seen.pipelines, rank_of_run);
+  Part agents{
+      .noun = "agent", .command = "reeve agent list --state active", .table = in(&agents_table)};
+  agents.take(seen.agents, rank_of_agent);
+  Part workers{.noun = "worker",
+               .command = "reeve worker list",
+               .table = in(&workers_table),
+               .unlisted = unlisted("workers_more")};
+  workers.take(seen.status["workers"].items(), rank_of_worker);
+  Part crons{.noun = "cron",
+             .command = "reeve cron list",
+             .table = in(&crons_table),
+             .unlisted = unlisted("crons_more")};
+  crons.take(seen.status["crons"].items(), rank_of_cron);
+  Part locks{.noun = "lock", .command = "reeve lock list", .table = in(&locks_table)};
+  locks.take(seen.locks, rank_of_lock);
   if (seen.has_more_locks) {
     const Json& counts = seen.status["locks"];
-    parts[3].unlisted =
-        counts["held"].number() + counts["stale"].number() - std::ssize(parts[3].rows);
+    locks.unlisted = counts["held"].number() + counts["stale"].number() - std::ssize(locks.rows);
   }
-  parts[4].take(seen.semaphores, rank_of_sem);
-  parts[5].take(seen.queues, rank_of_queue);
-  if (seen.status.has("board")) parts[6].take({seen.status["board"]}, rank_of_board);
+  Part semaphores{.noun = "semaphore", .command = "reeve sem list", .table = in(&sems_table)};
+  semaphores.take(seen.semaphores, rank_of_sem);
+  if (seen.has_more_semaphores) {
+    semaphores.unlisted = seen.status["semaphores"]["count"].number() - std::ssize(seen.semaphores);
+  }
+  Part queues{.noun = "queue",
+              .command = "reeve queue stats",
+              .table = in(&queues_table),
+              .unlisted = seen.is_whole ? 0 : unlisted("queues_more")};
+  queues.take(seen.queues, rank_of_queue);
+  Part board{.noun = "board", .command = "reeve task list", .table = in(&board_table)};
+  if (seen.status.has("board")) board.take({seen.status["board"]}, rank_of_board);
+  std::vector<Part> parts{std::move(runs),
+                          std::move(agents),
+                          std::move(workers),
+                          std::move(crons),
+                          std::move(locks),
+                          std::move(semaphores),
+                          std::move(queues),
+                          std::move(board)};
   for (Part& part : parts) part.unlisted = std::max<std::int64_t>(0, part.unlisted);
   return parts;
 }

@@ -1,3 +1,4 @@
+#include "cli/commands/agents.h"
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/commands/snapshot.h"
@@ -193,7 +194,7 @@ class Top {
   }
 
   using Lines = std::vector<std::string>;
-  using Parts = std::array<Lines, 4>;  // runs, locks, semaphores, queues
+  using Parts = std::array<Lines, 5>;  // runs, agents, locks, semaphores, queues
 
   static Lines split(const std::string& text) {
     Lines lines;
@@ -262,8 +263,11 @@ class Top {
 
   // None: no line for them.
   Lines runs(std::size_t width) const {
-    const std::string table = pipeline_verbs::table(context_.output, snapshot_.pipelines, width);
-    return table.empty() ? Lines{} : split(table);
+    return split(pipeline_verbs::table(context_.output, snapshot_.pipelines, width));
+  }
+
+  Lines agents(std::size_t width) const {
+    return split(agents_table(context_.output, snapshot_.agents, width));
   }
 
   // On a narrow screen only what says most.
@@ -315,7 +319,8 @@ class Top {
   // None gets more than it has lines, and what one does not need the others have. What is cut says
   // how much is missing. A part without room for a heading and a line is left out.
   void share(Parts& parts, std::size_t room) const {
-    std::array<Lines*, 4> by_size{&parts[0], &parts[1], &parts[2], &parts[3]};
+    std::array<Lines*, std::tuple_size_v<Parts>> by_size{};
+    std::ranges::transform(parts, by_size.begin(), [](Lines& part) { return &part; });
     std::ranges::stable_sort(by_size, {}, [](const Lines* part) { return part->size(); });
     for (std::size_t i = 0; i < by_size.size(); ++i) {
       Lines& part = *by_size.at(i);
@@ -342,8 +347,11 @@ class Top {
     const std::size_t used = display_width(left) + display_width(right);
     std::string title =
         left + std::string(size.columns > used ? size.columns - used : 1, ' ') + right;
-    Parts parts{
-        runs(size.columns), locks(size.columns), semaphores(size.columns), queues(size.columns)};
+    Parts parts{runs(size.columns),
+                agents(size.columns),
+                locks(size.columns),
+                semaphores(size.columns),
+                queues(size.columns)};
     // A title, the parts with a line after each, and a few events if there is room for more.
     const std::size_t for_events = size.rows >= 20 ? 4 : size.rows >= 14 ? 2 : 0;
     const auto some = std::ranges::count_if(parts, [](const Lines& part) { return !part.empty(); });
