@@ -34,7 +34,7 @@ class Client:
             raise EOFError
         self.buffer += data
 
-    def receive(self, timeout=10.0):
+    def receive(self, timeout=60.0):
         """The next reply, with its body if it has one; None if there is none in time, b"" at the end."""
         deadline = time.monotonic() + timeout
         try:
@@ -54,7 +54,7 @@ class Client:
         reply, self.buffer = self.buffer[:size], self.buffer[size:]
         return reply
 
-    def ask(self, command, timeout=10.0):
+    def ask(self, command, timeout=60.0):
         self.send(command + b"\r\n")
         return self.receive(timeout)
 
@@ -62,7 +62,7 @@ class Client:
         reply = self.ask(b"put %d %d %d %d\r\n%s" % (priority, delay, ttr, len(body), body))
         return int(reply.split()[1])
 
-    def reserve(self, timeout=10.0):
+    def reserve(self, timeout=60.0):
         """The id and the body of the next job."""
         reply = self.ask(b"reserve", timeout)
         head, body = reply.split(b"\r\n", 1)
@@ -132,7 +132,7 @@ class Talk:
         self.onlooker = None
         self.ids = []
 
-    def say(self, who, what, timeout=10.0):
+    def say(self, who, what, timeout=60.0):
         """`what` may name jobs as <1>, <2>; so does what comes back."""
         if who not in self.clients:
             self.clients[who] = self.server.connect()
@@ -145,7 +145,7 @@ class Talk:
         data = re.sub(rb"<(\d+)>", number, what)
         return self.known(self.clients[who].ask(data, timeout))
 
-    def hear(self, who, timeout=10.0):
+    def hear(self, who, timeout=60.0):
         return self.known(self.clients[who].receive(timeout))
 
     def close(self, who):

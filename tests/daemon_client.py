@@ -131,6 +131,12 @@ class Daemon:
             fields = status.read().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def is_at_rest(self, seconds=0.5, at_most=0.2):
+        """It uses that little of the processor for so long. What spins never does."""
+        before = self.cpu()
+        time.sleep(seconds)
+        return self.cpu() - before < at_most
+
     def log(self):
         with open(os.path.join(self.home, "daemon.log"), encoding="utf-8") as log:
             return log.read()
@@ -175,4 +181,4 @@ def run_daemon(home, *words, environment=None):
     merged = dict(os.environ, **(environment or {}))
     merged.pop("REEVE_HOME", None)
     return subprocess.run([REEVE, "daemon", "run", "--home", home, *words], capture_output=True,
-                          text=True, timeout=10, env=merged, check=False)
+                          text=True, timeout=60, env=merged, check=False)

@@ -85,9 +85,7 @@ def deadlines_fire_on_time():
                 all_of_them.append((time.monotonic() - began) * 1000 - delay)
                 # Engine time is whole milliseconds: the one in which it was pushed had begun.
                 assert min(all_of_them) > -1 and len(all_of_them) < 30, all_of_them
-        before = daemon.cpu()
-        time.sleep(1)
-        assert daemon.cpu() - before < 0.05, "an idle daemon is busy"
+        eventually(lambda: daemon.is_at_rest(1, at_most=0.05), what="an idle daemon is busy")
 
 
 @test
@@ -143,8 +141,8 @@ def a_silent_holder_that_names_a_process_is_ended_before_its_lock_is_given_on():
             began = time.monotonic()
             ana.get("lock.acquire", names=["p"], holder="ana", timeout_ms=100, meta={"pid": polite.pid})
             bo.get("lock.acquire", names=["p"], holder="bo", wait_ms=-1)
-            assert polite.wait(timeout=1) == -signal.SIGTERM
-            assert 0.1 <= time.monotonic() - began < 2
+            assert polite.wait(timeout=1) == -signal.SIGTERM, "it was to be dead before bo had its lock"
+            assert 0.1 <= time.monotonic() - began < 30
             ana.get("lock.acquire", names=["d"], holder="ana", timeout_ms=100,
                     meta={"pid": deaf.pid, "group": True})
             bo.send("lock.acquire", names=["d"], holder="bo", wait_ms=-1)

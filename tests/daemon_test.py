@@ -17,7 +17,7 @@ from daemon_client import TESTS
 
 def main():
     chosen = [t for t in TESTS if not sys.argv[1:] or any(word in t.__name__ for word in sys.argv[1:])]
-    failed = 0
+    failed = []
     for function in chosen:
         began = time.monotonic()
         try:
@@ -26,8 +26,10 @@ def main():
         except Exception:  # pylint: disable=broad-except
             traceback.print_exc()
             verdict = "FAILED"
-            failed += 1
+            failed.append(function.__name__)
         print(f"{verdict:6} {time.monotonic() - began:6.2f}s  {function.__name__}", flush=True)
+    if failed:
+        print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
 
 
