@@ -425,7 +425,7 @@ class Watching(Project):
             name = "go"
             run  = "reeve emit step:made what='a b'; false"
             [events]
-            "pipeline:failed" = "echo {noun} {verb} {id} >> hooks"
+            "pipeline:failed" = "echo {noun} {verb} {id} {name} {phase}: {error} >> hooks"
             "step:made"       = "echo {what} >> hooks"
             [notify]
             on      = ["pipeline:failed"]
@@ -433,7 +433,7 @@ class Watching(Project):
         """)
         id = self.failed("go")["id"]
         self.until(lambda: len(self.lines("hooks")) == 2 and self.lines("told"))
-        self.assertEqual(sorted(self.lines("hooks")), ["a b", f"pipeline failed {id}"])
+        self.assertEqual(sorted(self.lines("hooks")), ["a b", f"pipeline failed {id} go go: exit code 1"])
         told = json.loads(self.lines("told")[0])
         self.assertEqual((told["name"], told["subject"]), ("pipeline:failed", id))
 

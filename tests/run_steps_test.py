@@ -478,6 +478,37 @@ class Steps(Project):
                 self.assertNotIn(b"hunter2", text, name)
                 self.assertNotIn(b"http://tracker", text, name)
 
+    def test_of_what_is_let_through_a_run_sees_what_its_own_definition_names(self):
+        self.write("""
+            [command.all]
+            run = { pipeline = "all" }
+            [pipeline.all]
+            on_fail = "fail"
+            [[pipeline.all.phase]]
+            name = "first"
+            run  = "echo parent ${#TOKEN} ${#URL}"
+            [[pipeline.all.phase]]
+            name     = "both"
+            parallel = ["kid", "sibling"]
+            [pipeline.kid]
+            secret   = ["TOKEN"]
+            [[pipeline.kid.phase]]
+            name = "x"
+            pre  = ["knows"]
+            run  = "echo kid ${#TOKEN} ${#URL}"
+            [pipeline.sibling]
+            pass_env = ["URL"]
+            [[pipeline.sibling.phase]]
+            name = "x"
+            run  = "echo sibling ${#TOKEN} ${#URL}"
+            [guard.knows]
+            condition = "[ ${#TOKEN} = 14 ]"
+        """, "all.toml")
+        env = {"TOKEN": "hunter2hunter2", "URL": "http://x"}
+        id = json.loads(self.reeve("--json", "run", "all", "--wait", env=env).stdout)["data"]["id"]
+        said = sorted(self.out("logs", id).splitlines())
+        self.assertEqual(said, ["kid 14 0", "parent 0 0", "sibling 0 8"])
+
     def test_what_a_step_says_itself_has_none_of_its_secrets(self):
         self.write("""
             [command.say]

@@ -209,14 +209,18 @@ void set_environment(RunSpec& spec,
       if (is_allowed(name)) set(result, name, value);
     }
   }
+  const std::string names = " " + value_of(environment, passed_variable) + " ";
   for (const auto& [name, value] : environment) {
+    if (name == passed_variable) continue;
     if (name != secrets_variable) {
       set(result, name, value);
       continue;
     }
     Passed passed = read_secrets(value);
-    for (const auto& [key, text] : passed.variables) set(result, key, text);
-    spec.secrets = std::move(passed.secrets);
+    for (const auto& [key, text] : passed.variables) {
+      if (names.find(" " + key + " ") != std::string::npos) set(result, key, text);
+    }
+    spec.secrets = std::move(passed.secrets);  // also those of others, should it come to know one
   }
   // Steps say `reeve done`: they find the one that runs them if they know no other.
   std::string path = value_of(result, "PATH");

@@ -13,6 +13,9 @@
 namespace reeve::adapters {
 
 inline constexpr const char* secrets_variable = "REEVE_SECRETS";
+// The names of those that the run at hand may see, with blanks between them: the file has what all
+// the runs within one may.
+inline constexpr const char* passed_variable = "REEVE_PASSED";
 
 struct Passed {
   Variables variables;               // all of them

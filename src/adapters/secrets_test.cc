@@ -45,9 +45,10 @@ struct SecretsTest : RunnerTest {
   bool is_kept(const std::string& name) const {
     return std::filesystem::exists(home.at("home/secrets/" + name));
   }
-  Shell step(const std::string& text) {
+  Shell step(const std::string& text, const std::string& names = "URL TOKEN") {
     Shell shell_step = std::get<Shell>(shell(text).effect.what);
     shell_step.environment.emplace_back("REEVE_SECRETS", path);
+    shell_step.environment.emplace_back("REEVE_PASSED", names);
     return shell_step;
   }
 };
@@ -67,6 +68,15 @@ TEST_F(SecretsTest, ASecretReachesAStepAndNothingThatIsKept) {
   EXPECT_EQ(log, outcome.output);
 }
 
+// The word of another run within the same one is not for this one, and not for its log either.
+TEST_F(SecretsTest, OfWhatTheFileHasAStepSeesWhatItsRunMay) {
+  keep("abc", passed);
+  EXPECT_EQ(play(step("echo [${#URL}] [$TOKEN] [$REEVE_PASSED] hunter2hunter2", "URL")).output,
+            "[14] [] [] ***\n");
+  EXPECT_EQ(play(step("echo [$URL] [$TOKEN]", "")).output, "[] []\n");
+  EXPECT_EQ(play(step("echo [$URL] [$TOKEN]", "UR TOKENS OKEN")).output, "[] []\n");
+}
+
 TEST_F(SecretsTest, ASessionKeepsItsSecretsAsWell) {
   keep("abc", passed);
   Spawn spawn;
@@ -76,7 +86,8 @@ TEST_F(SecretsTest, ASessionKeepsItsSecretsAsWell) {
   spawn.workspace = root;
   spawn.environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"},
                        {"REEVE_TEST_HOME", home.path()},
-                       {"REEVE_SECRETS", path}};
+                       {"REEVE_SECRETS", path},
+                       {"REEVE_PASSED", "TOKEN"}};
   const EffectId effect = begin(spawn, task::Address{spawn.work, spawn.work});
   const std::string log =
       "home/logs/" + reeve::to_text(spawn.work) + "/agent." + to_text(effect) + ".log";
@@ -88,7 +99,8 @@ TEST_F(SecretsTest, ASessionKeepsItsSecretsAsWell) {
 
 TEST_F(SecretsTest, ThePhasesOwnValueAndOursComeAfterWhatIsLetThrough) {
   keep("abc", "pCI=passed\0pREEVE_PHASE=passed\0pREEVE_HOME=passed\0pURL=u\0"sv);
-  Shell shell_step = step("echo $CI $REEVE_PHASE $URL; [ $REEVE_HOME = passed ]");
+  Shell shell_step =
+      step("echo $CI $REEVE_PHASE $URL; [ $REEVE_HOME = passed ]", "CI REEVE_PHASE REEVE_HOME URL");
   shell_step.environment.emplace_back("CI", "own");
   shell_step.environment.emplace_back("REEVE_PHASE", "work");
   const Outcome outcome = play(shell_step);

@@ -75,7 +75,14 @@ struct HandsFull {
 
   bool operator==(const HandsFull&) const = default;
 };
-using Verdict = std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing, HandsFull>;
+// It was, while somebody waited for it.
+struct Removed {
+  BoardTaskId task;
+
+  bool operator==(const Removed&) const = default;
+};
+using Verdict =
+    std::variant<CanStart, TaskLocked, SectionLocked, TaskFinished, Nothing, HandsFull, Removed>;
 
 // As of `when`: what time does is done in its order, be it noticed late, and whoever is served
 // because a lease is over must not get what was over only after his wait.

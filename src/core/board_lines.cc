@@ -57,7 +57,8 @@ std::optional<Left> left_with(const Verdict& verdict) {
       [](const SectionLocked&) -> Answer { return Left::TimedOut; },
       [](const TaskFinished&) -> Answer { return Left::Unfit; },
       [](const Nothing& nothing) -> Answer { return nothing.open ? Left::TimedOut : Left::Unfit; },
-      [](const HandsFull&) -> Answer { return Left::Unfit; });
+      [](const HandsFull&) -> Answer { return Left::Unfit; },
+      [](const Removed&) -> Answer { return Left::Unfit; });
 }
 
 // Any task of any section, whichever is free first.
@@ -110,7 +111,8 @@ std::optional<Line> line_for(const Turn& turn,
         if (!nothing.open || !wants_any(wanted)) return std::nullopt;
         return line_of_any(runner.project);
       },
-      [](const HandsFull&) -> std::optional<Line> { return std::nullopt; });
+      [](const HandsFull&) -> std::optional<Line> { return std::nullopt; },
+      [](const Removed&) -> std::optional<Line> { return std::nullopt; });
 }
 
 void finish_wait(Turn& turn, WaiterId id, const Verdict& verdict, Time when) {
@@ -376,12 +378,13 @@ void came_back(Turn& turn, WaiterId id) {
 }
 
 // Only what was new: the task may have been the runner's before, and so the section. A section in
-// which he has begun something else meanwhile stays his.
+// which he has begun something else meanwhile stays his, and so does a task that he was told of
+// elsewhere.
 void take_back(Turn& turn, const Started& started) {
   if (const BoardTask* before = find(turn, started.task)) settle(turn, before->project);
   const BoardTask* task = find(turn, started.task);
   if (!task || !task->lock || task->lock->lease.token != started.token) return;
-  if (!started.took_task) return;
+  if (!started.took_task || is_in_use(task->lock->lease)) return;
   const RunnerName runner = task->lock->runner;
   const std::optional<SectionName> section = task->section;
   on_task(turn, started.task, PutBack{started.task, runner, started.token});

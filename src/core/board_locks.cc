@@ -121,7 +121,9 @@ std::optional<SectionLocked> held_by_another(const Turn& turn,
 }
 
 Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner, Time when) {
-  const BoardTask& task = *find(turn, id);
+  const BoardTask* const found = find(turn, id);
+  if (!found) return Removed{id};  // and its waiter is still to be told (tell_waiters)
+  const BoardTask& task = *found;
   if (!is_open(task.status)) return TaskFinished{id, task.status};
   if (task.lock && task.lock->runner != runner && is_good(turn, *task.lock, when)) {
     return TaskLocked{id, task.lock->runner, limit(turn, *task.lock)};

@@ -97,7 +97,8 @@ reeve::Reply act(
       [](const SectionLocked& locked) -> reeve::Reply { return {locked}; },
       [](const TaskFinished& finished) -> reeve::Reply { return {finished}; },
       [](const Nothing& nothing) -> reeve::Reply { return {nothing}; },
-      [](const HandsFull&) { return refused(Why::OverLimit, "held"); });
+      [](const HandsFull&) { return refused(Why::OverLimit, "held"); },
+      [](const Removed& removed) { return refused(Why::NotFound, to_text(removed.task)); });
 }
 
 }  // namespace reeve::board

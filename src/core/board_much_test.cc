@@ -125,6 +125,27 @@ TEST(BoardMuch, OfFinishedTasksAThousandAreKeptInWhateverOrderTheyEnd) {
   EXPECT_TRUE(world.state.board.tasks.contains(tasks.front())) << "the last that was finished";
 }
 
+TEST(BoardMuch, ThoseWhoWaitForATaskThatIsRemovedAreAllToldSo) {
+  for (const bool leaves : {false, true}) {
+    Crowd world;
+    const BoardTaskId one = world.add("one", backend);
+    const BoardTaskId two = world.add("two", backend);
+    world.start(one, ana);
+    std::vector<WaiterId> waiters;
+    for (int i = 0; i < 800; ++i) waiters.push_back(world.wait_quietly(two, bo, {}));
+    world.input(Request{default_project, {}, true, "", Command{RemoveTask{two}}});
+    // Their line goes on before they are told.
+    if (leaves) world.finish(one, ana);
+    for (int i = 0; i < 6; ++i) world.input(Tick{});
+    EXPECT_TRUE(world.state.board.waiters.empty());
+    std::size_t told = 0;
+    for (const Answer& answer : world.answers) {
+      told += answer.reply == refused(Why::NotFound, to_text(two)) ? 1U : 0U;
+    }
+    EXPECT_EQ(told, waiters.size());
+  }
+}
+
 TEST(BoardMuch, WhoTakesTheSectionsInOrderIsServedLaterIfTheStepHasNoRoom) {
   Crowd world;
   world.say(SetLocking{default_project, {1min, 2min, 30min}});

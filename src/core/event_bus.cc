@@ -2,6 +2,7 @@
 
 #include "base/match.h"
 #include "core/event.h"
+#include "core/event_fields.h"
 
 namespace reeve::event_bus {
 namespace {
@@ -32,8 +33,12 @@ Effect effect_of(const Subscription& subscription,
           shell.variables.insert(shell.variables.begin(), {"id", name.subject});
         }
         if (!name.detail.empty()) shell.variables.emplace_back("phase", name.detail);
-        if (const Custom* custom = std::get_if<Custom>(&event.body)) {
-          shell.variables.insert(shell.variables.end(), custom->data.begin(), custom->data.end());
+        // Of two with one name the first counts. What the program does not ask for stays out of the
+        // outbox: an error may be long.
+        const bool is_custom = std::holds_alternative<Custom>(event.body);
+        for (auto& [field, value] : fields_of(event)) {
+          const bool is_asked = hook.text.find("REEVE_V_" + field) != std::string::npos;
+          if (is_custom || is_asked) shell.variables.emplace_back(field, std::move(value));
         }
         if (const auto* project = projects.projects.find(subscription.project)) {
           shell.environment = {{"REEVE_PROJECT", project->name}};

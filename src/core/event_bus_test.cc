@@ -61,6 +61,27 @@ TEST(EventBus, AHookRunsWithTheFieldsOfItsEvent) {
   EXPECT_EQ(outgoing.to, Address{ToNobody{}});
 }
 
+// An error may be long, and stands in the outbox only for those who ask for it.
+TEST(EventBus, OfAnEventOfTheCoreAHookGetsTheFieldsThatItAsksFor) {
+  pipeline::HasFailed failed;
+  failed.pipeline = PipelineId{5};
+  failed.name = "fix";
+  failed.phase = "build";
+  failed.error = "exit code 1";
+  const Event event{
+      .sequence = 1, .index = 0, .at = {}, .project = default_project, .body = failed};
+  const auto asked = [&](const char* text) {
+    const Effects effects = route(with(Hook{text, "/project"}, "pipeline:failed"), event);
+    return std::get<Shell>(std::get<Outgoing>(effects.at(0).value).what).variables;
+  };
+  const Variables known = asked("true");
+  EXPECT_EQ(known.front(), (std::pair<std::string, std::string>{"id", to_text(failed.pipeline)}));
+  Variables with_both = known;
+  with_both.emplace_back("name", "fix");
+  with_both.emplace_back("error", "exit code 1");
+  EXPECT_EQ(asked("echo \"${REEVE_V_error}\" \"${REEVE_V_name}\""), with_both);
+}
+
 TEST(EventBus, ANotificationCarriesItsEvent) {
   const Effects effects = route(with(Notification{"notify-send"}, "ci:green"), green());
 

@@ -269,7 +269,8 @@ std::vector<WaiterId> waits_of(const Table& table, const Holder& holder);
 // The holders within which this one runs, the nearest first.
 std::span<const Holder> within_of(const Request& request);
 
-// The answer found nobody: what it gave, and had not been the holder's before, goes to the next.
+// The answer found nobody: what it gave, and had not been the holder's before, goes to the next,
+// unless the holder has been heard of since: he knows of it by another way.
 void take_back(Turn& turn, const Granted& granted);
 
 void due(Turn& turn, const Due& due);

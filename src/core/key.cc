@@ -47,6 +47,17 @@ void move_lease(Turn& turn, const Name& name) {
   grant::retry(turn, changed.holder);
 }
 
+// What a wait ended with can be taken back, as long as nobody knows of it. What was done for good,
+// or said by a person, is told to whoever asks again.
+bool gives_something(const reeve::Reply& reply) {
+  const auto* of_grant = std::get_if<grant::Reply>(&reply.value);
+  const auto* of_queue = std::get_if<queue::Reply>(&reply.value);
+  const auto* of_board = std::get_if<board::Reply>(&reply.value);
+  return (of_grant && std::holds_alternative<grant::Granted>(*of_grant)) ||
+         (of_queue && std::holds_alternative<queue::Taken>(*of_queue)) ||
+         (of_board && std::holds_alternative<board::Started>(*of_board));
+}
+
 void drop(Turn& turn, const Name& name) {
   const Entry* entry = turn.state().keys.entries.find(name);
   CHECK(entry);
@@ -184,7 +195,7 @@ void forget_waiter(Turn& turn, WaiterId waiter) {
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply) {
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || entry->waiter || *entry->reply != shortened(reply)) return true;
-  if (!entry->unheard) return false;
+  if (!entry->unheard || !gives_something(reply)) return false;
   forget(turn, name);
   return true;
 }

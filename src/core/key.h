@@ -84,8 +84,8 @@ void forget(Turn& turn, const Name& name);
 void forget_waiter(Turn& turn, WaiterId waiter);
 
 // An answer of this key reached nobody. Whether what it gave is to be taken back: not if the
-// request was repeated meanwhile, for then another connection has it. The key may be used again,
-// unless it is another request's by now.
+// request was repeated meanwhile, for then another connection has it. The key of what is taken back
+// may be used again, unless it is another request's by now; what was done for good stays done.
 bool was_undelivered(Turn& turn, const Name& name, const reeve::Reply& reply);
 
 // The waiter has its answer: the key, if it came with one, keeps it, or is forgotten with an answer

@@ -27,6 +27,9 @@ struct Lease {
   bool operator==(const Lease&) const = default;
 };
 
+// Whether its holder was heard of since it was given.
+inline bool is_in_use(const Lease& lease) { return lease.last_sign > lease.acquired_at; }
+
 // The last moment at which the lease is good; none if it has no end.
 inline std::optional<Time> limit_of(const Lease& lease, Time leases_from) {
   std::optional<Time> limit;

@@ -53,6 +53,34 @@ TEST(PipelineChildren, AllAreStartedAndAllMustBeDone) {
   EXPECT_EQ(play.state_of(id), Status{Done{}});
 }
 
+// The caller's values lie in one file for all of them.
+TEST(PipelineChildren, EachSeesOfTheCallersEnvironmentWhatItsOwnDefinitionNames) {
+  definition::Phase all = phase("all", definition::RunParallel{{"a", "b"}, Join::All});
+  definition::Pipeline parent = in_phases({all});
+  parent.pass_env = {"URL"};
+  Play play(parent);
+  definition::Pipeline a = in_phases({shell("a")});
+  a.pass_env = {"HOST"};
+  a.secret = {"TOKEN"};
+  play.set.pipelines.set("a", a);
+  play.set.pipelines.set("b", in_phases({shell("b")}));
+  play.load();
+
+  const auto seen_by = [&](const PipelineId id) {
+    const Shell step = play.under_way_as<Shell>(step_of(play, id));
+    for (const auto& [name, value] : step.environment) {
+      if (name == "REEVE_PASSED") return value;
+    }
+    return std::string("nothing is said of it");
+  };
+  const reeve::Reply reply = play.ask(Start{"fix", {}, {{"REEVE_SECRETS", "/secrets/x"}}});
+  PipelineId id = as<Started>(reply).pipeline;
+  EXPECT_EQ(seen_by(child(play, id, 0)), "HOST TOKEN");
+  EXPECT_EQ(seen_by(child(play, id, 1)), "");
+  id = play.start();
+  EXPECT_EQ(seen_by(child(play, id, 0)), "nothing is said of it");
+}
+
 TEST(PipelineChildren, AllEndBeforeAFailureCounts) {
   Play play = parallel(Join::All);
   const PipelineId id = play.start();

@@ -106,6 +106,21 @@ void refuse_late(Turn& turn, const Pipeline* pipeline, const grant::Granted& gra
   }
 }
 
+// All of it that the pipeline has. One that is still asking may have some of it, by a grant that
+// came too late for the phase before.
+void release(Turn& turn, const Holding& held, const Holder& holder) {
+  const State& state = turn.state();
+  for (const LockName& name : held.locks) {
+    const lock::Lock* found = state.locks.locks.find(name);
+    const lock::Tenure* tenure = found ? lock::tenure_of(*found) : nullptr;
+    if (tenure && tenure->holder == holder) turn.perform({Inner{ReleaseLock{name, holder}}});
+  }
+  for (const SemaphoreName& name : held.slots) {
+    if (!state.semaphores.slots.contains({name, holder})) continue;
+    turn.perform({Inner{ReleaseSemaphore{name, holder}}});
+  }
+}
+
 Hold hold_of(const Pipeline& pipeline) {
   const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
   return leaving && !std::holds_alternative<GoOn>(leaving->exit) ? Hold::BeingLeft : Hold::Yes;
@@ -165,7 +180,8 @@ void asked(Turn& turn, PipelineId id, std::uint64_t entry, const reeve::Reply& r
     return;
   }
   const std::string error = error_of(turn, pipeline->holding, reply);
-  edit(turn, id).holding = {};
+  const Holding held = std::exchange(edit(turn, id).holding, {});
+  release(turn, held, holder_of(*find(turn, id)));
   fail_phase(turn, id, {error});
 }
 
@@ -212,11 +228,8 @@ void give_back(Turn& turn, PipelineId id) {
   const Holding held = pipeline.holding;
   edit(turn, id).holding = {};
   turn.arm(Due{id, Timer::MaxHold}, std::nullopt);
-  if (!held.granted) return turn.perform({Inner{StopWaiting{holder}}});
-  for (const LockName& name : held.locks) turn.perform({Inner{ReleaseLock{name, holder}}});
-  for (const SemaphoreName& name : held.slots) {
-    turn.perform({Inner{ReleaseSemaphore{name, holder}}});
-  }
+  if (!held.granted) turn.perform({Inner{StopWaiting{holder}}});
+  release(turn, held, holder);
 }
 
 }  // namespace reeve::pipeline

@@ -79,11 +79,32 @@ Failure unknown_name(const Filler& fill) {
   return {"unknown name {" + fill.unknown().value_or("") + "}"};
 }
 
+namespace {
+
+// The file that $REEVE_SECRETS names has what all the runs within one may see; a run sees what its
+// own definition names, whoever it works for.
+void let_through(Variables& environment, const Plan& plan) {
+  const bool has_file = std::ranges::find(environment, "REEVE_SECRETS", [](const auto& entry) {
+                          return std::string_view(entry.first);
+                        }) != environment.end();
+  if (!has_file) return;
+  std::string names;
+  if (plan.pipeline) {
+    for (const auto* list : {&plan.pipeline->pass_env, &plan.pipeline->secret}) {
+      for (const std::string& name : *list) names += (names.empty() ? "" : " ") + name;
+    }
+  }
+  environment.emplace_back("REEVE_PASSED", std::move(names));
+}
+
+}  // namespace
+
 Variables environment_of(const Turn& turn,
                          const Pipeline& pipeline,
                          const Plan& plan,
                          Filler& fill) {
   Variables result = pipeline.origin->environment;
+  let_through(result, plan);
   if (plan.phase) {
     for (auto& entry : fill(plan.phase->env)) result.push_back(std::move(entry));
   }

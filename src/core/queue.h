@@ -94,12 +94,18 @@ struct RedriveAll {
   bool operator==(const RedriveAll&) const = default;
 };
 
+// Drops what was there when it was asked for. What others take meanwhile is theirs, and nothing
+// that came later goes in its place.
 struct PurgeAll {
   QueueNo queue = 0;
   ItemState state = ItemState::Dead;
   std::uint64_t left = 0;
   std::uint64_t done = 0;
   WaiterId waiter;
+  std::uint64_t last = 0;  // id of a pending one, end of another: the last that there was
+  // Of pending ones it is as far as this: first those that are delayed, which may become ready.
+  std::optional<DueKey> delayed = {};
+  std::optional<ReadyKey> ready = {};
 
   bool operator==(const PurgeAll&) const = default;
 };

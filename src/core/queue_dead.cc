@@ -48,20 +48,49 @@ std::optional<ItemId> first_guest(const Turn& turn, QueueNo no) {
   return at->item;
 }
 
-std::optional<ItemId> first_in_state(const Turn& turn, QueueNo no, ItemState state) {
+// The first behind `after`, or of all.
+template <class Key>
+std::optional<Key> next_key(const PersistentSet<Key>& keys,
+                            const Key& first,
+                            const std::optional<Key>& after) {
+  const auto at = after ? keys.upper_bound(*after) : keys.lower_bound(first);
+  if (at == keys.end() || at->queue != first.queue) return std::nullopt;
+  return *at;
+}
+
+// The next of those that are pending, also if it came too late; the chore is then as far as that.
+std::optional<ItemId> next_pending(const Table& table, PurgeAll& chore) {
+  const DueKey first{chore.queue, Wait::Delay, Time::min(), {}};
+  const std::optional<DueKey> delayed = next_key(table.due, first, chore.delayed);
+  if (delayed && delayed->wait == Wait::Delay) {
+    chore.delayed = delayed;
+    return delayed->item;
+  }
+  const std::optional<ReadyKey> ready =
+      next_key(table.ready, ReadyKey{chore.queue, 0, {}}, chore.ready);
+  if (!ready) return std::nullopt;
+  chore.ready = ready;
+  return ready->item;
+}
+
+// Those that ended stand in the order of their ends.
+std::optional<ItemId> next_ended(const PersistentSet<EndedKey>& keys, const PurgeAll& chore) {
+  const std::optional<EndedKey> first = next_key(keys, EndedKey{chore.queue, 0, {}}, {});
+  if (!first || first->order > chore.last) return std::nullopt;
+  return first->item;
+}
+
+std::optional<ItemId> next_to_purge(const Turn& turn, PurgeAll& chore) {
   const Table& table = turn.state().queues;
-  switch (state) {
-    case ItemState::Pending: {
-      const auto at = table.ready.lower_bound({no, 0, {}});
-      if (at != table.ready.end() && at->queue == no) return at->item;
-      return first_delayed(turn, no);
-    }
+  switch (chore.state) {
+    case ItemState::Pending:
+      return next_pending(table, chore);
     case ItemState::Processing:
       return std::nullopt;
     case ItemState::Completed:
-      return first_ended(table.completed, no);
+      return next_ended(table.completed, chore);
     case ItemState::Dead:
-      return first_dead(turn, no);
+      return next_ended(table.dead, chore);
   }
   return std::nullopt;
 }
@@ -214,15 +243,17 @@ reeve::Reply purge(Turn& turn, const Purge& command) {
   const std::optional<QueueNo> no = find(turn, command.queue);
   if (!no) return refused(Why::NotFound, command.queue.name);
   const Counts& counts = get(turn, *no).counts;
+  const std::uint64_t last_id = turn.state().last_number;
+  const std::uint64_t last_end = turn.state().queues.last_ended;
   switch (command.state) {
     case ItemState::Pending:
-      return begin(turn, PurgeAll{*no, command.state, counts.pending, 0, {}});
+      return begin(turn, PurgeAll{*no, command.state, counts.pending, 0, {}, last_id});
     case ItemState::Processing:
       return refused(Why::NotAllowed, "processing");
     case ItemState::Completed:
-      return begin(turn, PurgeAll{*no, command.state, counts.completed, 0, {}});
+      return begin(turn, PurgeAll{*no, command.state, counts.completed, 0, {}, last_end});
     case ItemState::Dead:
-      return begin(turn, PurgeAll{*no, command.state, counts.dead, 0, {}});
+      return begin(turn, PurgeAll{*no, command.state, counts.dead, 0, {}, last_end});
   }
   return refused(Why::BadValue, "state");
 }
@@ -242,10 +273,11 @@ bool go_on(Turn& turn, RedriveAll& chore) {
 
 bool go_on(Turn& turn, PurgeAll& chore) {
   while (chore.left > 0) {
-    const std::optional<ItemId> id = first_in_state(turn, chore.queue, chore.state);
-    if (!id) break;
     if (!turn.may_touch()) return false;
+    const std::optional<ItemId> id = next_to_purge(turn, chore);
+    if (!id) break;
     turn.touch();
+    if (chore.state == ItemState::Pending && id->value > chore.last) continue;
     drop_item(turn, *id);
     --chore.left;
     ++chore.done;

@@ -181,8 +181,7 @@ class Check {
     if (ready == table_.ready.end() || ready->queue != no) return false;
     const WaiterId head = table_.lines.lower_bound({no, {}})->waiter;
     const SessionId session = table_.takers.find(head)->session;
-    const session::Session* known = state_.sessions.sessions.find(session);
-    return !session || (known && !known->awaited_until);
+    return session::is_here(state_, session);
   }
 
   void check_names() {

@@ -33,6 +33,24 @@ TEST(QueueTakers, AreServedFirstComeFirstServed) {
   EXPECT_EQ(world.got(second).at(0).id, b);
 }
 
+// The rest of them leave with the next tick, and until then nothing is given to nobody.
+TEST(QueueTakers, TheTakersOfALargeSessionThatEndedAreGivenNothing) {
+  QueueWorld world;
+  constexpr SessionId gone{7};
+  const Command waits = Take{{bugs}, ana, {}, 1, 1min};
+  for (int i = 0; i < 300; ++i) {
+    world.state =
+        apply(std::move(world.state), Request{default_project, gone, true, "", waits}, world.stamp)
+            .state;
+  }
+  world.input(session::Ended{gone});
+  const ItemId item = world.push(bugs);
+  EXPECT_EQ(world.state_of(item), ItemState::Pending);
+  world.input(Tick{});
+  EXPECT_EQ(world.state_of(item), ItemState::Pending);
+  EXPECT_TRUE(world.state.queues.takers.empty());
+}
+
 TEST(QueueTakers, ABatchServesAsManyAsItCan) {
   QueueWorld world;
   const WaiterId two = world.await({bugs}, 1h, {}, 2);

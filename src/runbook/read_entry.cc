@@ -1,3 +1,4 @@
+#include "core/event_fields.h"
 #include "core/event_name.h"
 #include "runbook/section.h"
 
@@ -90,8 +91,8 @@ void read_command(Section& section, const std::string& name) {
   section.loading().runbook.commands.emplace(name, std::move(command));
 }
 
-// A hook sees {id}, {noun}, {verb} and, of a phase, {phase}; a custom event has what it was emitted
-// with, which nobody can know here.
+// A hook sees {id}, {noun}, {verb} and, of a phase, {phase}, and the fields of its event; a custom
+// one has what it was emitted with, which nobody can know here.
 void read_events(Section& section) {
   definition::Set& set = section.loading().runbook.set;
   for (const Member& member : section.members()) {
@@ -106,9 +107,13 @@ void read_events(Section& section) {
     }
     std::vector<Asked> asked;
     const std::string text = section.shell_of(member.value, member.key, asked);
-    const std::string noun = parse_pattern(member.key).segments.front();
+    const Pattern pattern = parse_pattern(member.key);
+    const std::string& noun = pattern.segments.front();
     const bool custom = noun == "*" || noun == "**" || is_custom_name(noun + ":x");
-    const std::vector<std::string> known = {"id", "noun", "verb", "phase"};
+    std::vector<std::string> known = {"id", "noun", "verb", "phase"};
+    for (std::string& name : field_names(pattern)) {
+      if (!is_known(name, known)) known.push_back(std::move(name));
+    }
     for (const Asked& each : asked) {
       if (custom || is_known(each.name, known)) continue;
       section.mistake(each.where, unknown_name(each, known, "the hook of " + member.key));

@@ -1,0 +1,91 @@
+#include "core/queue_testing.h"
+
+#include <gtest/gtest.h>
+
+// A purge of more than one step may drop is of what was there when it was asked for, and of nothing
+// else, whatever others do meanwhile.
+namespace reeve::queue {
+namespace {
+
+using namespace reeve::queue::testing;
+
+struct QueuePurge : ::testing::Test {
+  QueueWorld world;
+
+  std::vector<ItemId> push_many(std::size_t count, const NewItem& item = with(0)) {
+    return as<Pushed>(world.ask(Push{bugs, std::vector<NewItem>(count, item)})).ids;
+  }
+  WaiterId purge(ItemState state = ItemState::Pending) {
+    return as<Waiting>(world.ask(Purge{bugs, state})).waiter;
+  }
+  void tick() {
+    for (int i = 0; i < 5; ++i) world.input(Tick{});
+  }
+  std::size_t still_there(const std::vector<ItemId>& ids) const {
+    std::size_t count = 0;
+    for (const ItemId id : ids) count += world.state.queues.items.contains(id) ? 1U : 0U;
+    return count;
+  }
+};
+
+TEST_F(QueuePurge, WhatIsPushedMeanwhileStaysAlsoIfItIsMoreUrgent) {
+  const std::vector<ItemId> old = push_many(700);
+  const WaiterId waiter = purge();
+  const std::vector<ItemId> urgent = push_many(300, with(5));
+  const std::vector<ItemId> late = push_many(300, with(0));
+  tick();
+  EXPECT_EQ(as<Counted>(world.answer_to(waiter)), Counted{700});
+  EXPECT_EQ(still_there(old), 0u);
+  EXPECT_EQ(still_there(urgent), 300u);
+  EXPECT_EQ(still_there(late), 300u);
+}
+
+TEST_F(QueuePurge, WhatIsTakenMeanwhileIsReplacedByNothing) {
+  push_many(600);
+  const WaiterId waiter = purge();
+  world.ask(Take{{bugs}, ana, {}, 200, {}});
+  const std::vector<ItemId> late = push_many(100);
+  tick();
+  EXPECT_EQ(as<Counted>(world.answer_to(waiter)), Counted{400});
+  EXPECT_EQ(still_there(late), 100u);
+  EXPECT_EQ(world.counts(bugs).processing, 200u);
+}
+
+TEST_F(QueuePurge, WhatWasDelayedGoesAlsoIfItBecomesReadyMeanwhile) {
+  const std::vector<ItemId> ready = push_many(300);
+  const std::vector<ItemId> delayed = push_many(300, with(9, 1s));
+  purge();
+  const std::vector<ItemId> late = push_many(10, with(9, 2s));
+  world.pass(1s);
+  tick();
+  EXPECT_EQ(still_there(ready), 0u);
+  EXPECT_EQ(still_there(delayed), 0u);
+  EXPECT_EQ(still_there(late), 10u);
+}
+
+TEST_F(QueuePurge, WhatDiesMeanwhileStays) {
+  Config config;
+  config.max_attempts = 1;
+  world.ask(Create{bugs, config});
+  push_many(302);
+  const auto taken = as<Taken>(world.ask(Take{{bugs}, ana, {}, 302, {}}));
+  const auto fails = [&](std::size_t i) {
+    world.ask(Fail{bugs, {taken.items[i].id, taken.items[i].claim}, "no", {}});
+  };
+  for (std::size_t i = 0; i < 300; ++i) fails(i);
+  const WaiterId waiter = purge(ItemState::Dead);
+  // Somebody saves one of those, and two more die.
+  Redrive one;
+  one.queue = bugs;
+  one.items = {taken.items[299].id};
+  world.ask(one);
+  fails(300);
+  fails(301);
+  tick();
+  EXPECT_EQ(as<Counted>(world.answer_to(waiter)), Counted{299});
+  EXPECT_EQ(world.counts(bugs).dead, 2u);
+  EXPECT_EQ(world.counts(bugs).pending, 1u);
+}
+
+}  // namespace
+}  // namespace reeve::queue
