@@ -10,6 +10,7 @@ TEST(Text, AWideCharacterTakesTwoCellsAndAMarkNone) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("é"), 1U);
   EXPECT_EQ(display_width("日本"), 4U);
+  EXPECT_EQ(display_width("✅✓⌚⭐"), 7U);
   EXPECT_EQ(display_width("e\xcc\x81"), 1U);
 }
 
