@@ -98,6 +98,23 @@ std::size_t display_width(std::string_view text) {
   return width;
 }
 
+std::size_t rows_on_screen(std::string_view text, std::size_t width) {
+  std::size_t rows = 1;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const Character character = front_of(text);
+    const std::size_t cells = character.bytes == 0 ? 1 : width_of(character.point);
+    // A wide one has no place in the last cell.
+    if (character.point == '\n' || used + cells > width) {
+      ++rows;
+      used = 0;
+    }
+    if (character.point != '\n') used += cells;
+    text.remove_prefix(std::max<std::size_t>(1, character.bytes));
+  }
+  return rows;
+}
+
 std::string printable(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
