@@ -125,16 +125,21 @@ void Output::line(std::string_view text) {
   out_ += '\n';
 }
 
-void Output::sentence(std::string_view text, std::size_t indent, Style style) {
+std::string Output::in_lines(std::string_view text, std::size_t indent) {
   const std::size_t width = out_width();
   const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
-  const std::string margin(before, ' ');
-  const std::string_view words = text.substr(before);
-  if (width <= 2 * indent + before) return line(margin + styled(style, words));
+  if (width <= 2 * indent + before) return std::string(text);
   // The first line begins where it does, the others further right: none is wider than the screen,
   // and each is as wide as it may be.
   const std::size_t furthest = std::max(before, indent);
-  line(margin + styled(style, wrapped(words, width - furthest, indent, furthest - before)));
+  return std::string(before, ' ') +
+         wrapped(text.substr(before), width - furthest, indent, furthest - before);
+}
+
+void Output::sentence(std::string_view text, std::size_t indent, Style style) {
+  const std::string lines = in_lines(text, indent);
+  const std::size_t before = std::min(lines.find_first_not_of(' '), lines.size());
+  line(lines.substr(0, before) + styled(style, lines.substr(before)));
 }
 
 std::string Output::brief(std::string_view text, std::size_t margin, std::size_t width) {

@@ -75,6 +75,8 @@ class Output {
   // The same, broken between words where a terminal would break it within one; what follows is
   // indented.
   void sentence(std::string_view text, std::size_t indent = 2, Style style = Style::Plain);
+  // The lines of such a sentence, without the end of the last one.
+  static std::string in_lines(std::string_view text, std::size_t indent);
   // What happened to something, told in passing: some lines at most, wherever it goes, for a
   // program may have said anything. `margin`: how far from the left it stands, of so many cells.
   static std::string brief(std::string_view text,

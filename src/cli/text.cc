@@ -18,20 +18,19 @@ struct Range {
   char32_t to;
 };
 
-// Of East Asian Width W and F, in blocks; and what takes no cell of its own.
-constexpr std::array<Range, 13> wide{{{0x1100, 0x115f},
-                                      {0x2e80, 0x303e},
-                                      {0x3041, 0x33ff},
-                                      {0x3400, 0x4dbf},
-                                      {0x4e00, 0x9fff},
-                                      {0xa000, 0xa4cf},
-                                      {0xac00, 0xd7a3},
-                                      {0xf900, 0xfaff},
-                                      {0xfe30, 0xfe6f},
-                                      {0xff00, 0xff60},
-                                      {0xffe0, 0xffe6},
-                                      {0x1f300, 0x1faff},
-                                      {0x20000, 0x3fffd}}};
+// Of East Asian Width W and F, in blocks, signs like ✅ and ❌ among them; and what takes no cell
+// of its own.
+constexpr std::array<Range, 46> wide{
+    {{0x1100, 0x115f},  {0x231a, 0x231b}, {0x23e9, 0x23ec}, {0x23f0, 0x23f0}, {0x23f3, 0x23f3},
+     {0x25fd, 0x25fe},  {0x2614, 0x2615}, {0x2648, 0x2653}, {0x267f, 0x267f}, {0x2693, 0x2693},
+     {0x26a1, 0x26a1},  {0x26aa, 0x26ab}, {0x26bd, 0x26be}, {0x26c4, 0x26c5}, {0x26ce, 0x26ce},
+     {0x26d4, 0x26d4},  {0x26ea, 0x26ea}, {0x26f2, 0x26f3}, {0x26f5, 0x26f5}, {0x26fa, 0x26fa},
+     {0x26fd, 0x26fd},  {0x2705, 0x2705}, {0x270a, 0x270b}, {0x2728, 0x2728}, {0x274c, 0x274c},
+     {0x274e, 0x274e},  {0x2753, 0x2755}, {0x2757, 0x2757}, {0x2795, 0x2797}, {0x27b0, 0x27b0},
+     {0x27bf, 0x27bf},  {0x2b1b, 0x2b1c}, {0x2b50, 0x2b50}, {0x2b55, 0x2b55}, {0x2e80, 0x303e},
+     {0x3041, 0x33ff},  {0x3400, 0x4dbf}, {0x4e00, 0x9fff}, {0xa000, 0xa4cf}, {0xac00, 0xd7a3},
+     {0xf900, 0xfaff},  {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0xffe0, 0xffe6}, {0x1f300, 0x1faff},
+     {0x20000, 0x3fffd}}};
 constexpr std::array<Range, 6> without_width{{{0x0300, 0x036f},
                                               {0x1ab0, 0x1aff},
                                               {0x200b, 0x200f},
@@ -97,6 +96,23 @@ std::size_t display_width(std::string_view text) {
     text.remove_prefix(std::max<std::size_t>(1, character.bytes));
   }
   return width;
+}
+
+std::size_t rows_on_screen(std::string_view text, std::size_t width) {
+  std::size_t rows = 1;
+  std::size_t used = 0;
+  while (!text.empty()) {
+    const Character character = front_of(text);
+    const std::size_t cells = character.bytes == 0 ? 1 : width_of(character.point);
+    // A wide one has no place in the last cell.
+    if (character.point == '\n' || used + cells > width) {
+      ++rows;
+      used = 0;
+    }
+    if (character.point != '\n') used += cells;
+    text.remove_prefix(std::max<std::size_t>(1, character.bytes));
+  }
+  return rows;
 }
 
 std::string printable(std::string_view text) {

@@ -13,6 +13,10 @@ namespace reeve::cli {
 // How many cells of a terminal the text takes: wide characters take two, combining marks none.
 std::size_t display_width(std::string_view text);
 
+// How many rows of a terminal of so many columns the text takes: one a line, and more where a line
+// is wider.
+std::size_t rows_on_screen(std::string_view text, std::size_t width);
+
 // Safe to print: control characters (which could drive the terminal) become `\x1b`, what is not
 // UTF-8 becomes `?`. Newlines and tabs become spaces. What is invisible, or turns the direction of
 // writing around, becomes `\u{202e}`.

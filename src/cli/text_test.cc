@@ -10,7 +10,19 @@ TEST(Text, AWideCharacterTakesTwoCellsAndAMarkNone) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("é"), 1U);
   EXPECT_EQ(display_width("日本"), 4U);
+  EXPECT_EQ(display_width("✅✓⌚⭐"), 7U);
   EXPECT_EQ(display_width("e\xcc\x81"), 1U);
+}
+
+TEST(Text, RowsAreCountedAsATerminalBreaksLines) {
+  EXPECT_EQ(rows_on_screen("", 4), 1U);
+  EXPECT_EQ(rows_on_screen("abcd", 4), 1U);
+  EXPECT_EQ(rows_on_screen("abcde", 4), 2U);
+  EXPECT_EQ(rows_on_screen("abcd\n\nabcdefghi", 4), 5U);
+  EXPECT_EQ(rows_on_screen("日本", 4), 1U);
+  EXPECT_EQ(rows_on_screen("日本日", 5), 2U);
+  EXPECT_EQ(rows_on_screen("日本日本", 5), 2U);
+  EXPECT_EQ(rows_on_screen("a日本日本", 4), 3U);
 }
 
 TEST(Text, WhatCouldDriveATerminalIsShownAndNotSent) {

@@ -1,8 +1,9 @@
-#include "cli/commands/board.h"
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
 #include "cli/commands/said.h"
+#include "cli/commands/why_line.h"
 #include "cli/commands/why_links.h"
+#include "cli/commands/why_page.h"
 #include "cli/context.h"
 #include "cli/history.h"
 #include "cli/text.h"
@@ -23,88 +24,75 @@ namespace reeve::cli {
 
 namespace {
 
-std::string since(const Output& output, const Json& moment) {
-  const std::string text = output.moment(moment);
-  return text == "now" ? "since just now" : fmt::format("since {}", text);
+// Of a page the rows for what is told below the links: two in five, or what these leave.
+std::size_t room_below(std::size_t room, std::size_t links) {
+  return std::max(room * 2 / 5, room - std::min(room, links));
 }
 
-// What a semaphore has left, and what the asker wants of it; the first in line gets it first.
-std::string wanted_of(const Json& why) {
-  if (!why.has("free")) return "";
-  std::string text = why.has("wants") ? fmt::format(": wants {}, ", why["wants"].text()) : ": ";
-  text += fmt::format("{} of {} free", why["free"].text(), why["capacity"].text());
-  const Json& first = why["line"].items().front();
-  if (why["place"].number() > 1 && first["place"].number() == 1) {
-    text += fmt::format(
-        ", behind {} who wants {}", printable(first["holder"].text()), first["weight"].text());
-  }
-  return text;
-}
-
-// A line that is long is told by its first, the asker and the number: one screen has no room for
-// more, and `--json` has them.
-void tell_in_line(Output& output, const Json& why) {
-  const auto& line = why["line"].items();
-  if (line.empty()) return;
-  constexpr std::int64_t few = 6;
-  constexpr std::int64_t first = 3;
-  const auto listed = static_cast<std::int64_t>(line.size());
-  const std::int64_t all = why.has("waiting") ? why["waiting"].number() : listed;
-  const std::int64_t asker = why.has("line_of") ? why["place"].number() : 0;
-  std::string head = "in line";
-  if (why.has("line_of")) head += fmt::format(" for {}", printable(why["line_of"].text()));
-  if (why.has("place")) head += fmt::format(", at place {}", why["place"].text());
-  if (all > few) head += asker > 0 ? fmt::format(" of {}", all) : fmt::format(", {}", all);
-  output.sentence(head + wanted_of(why), 2);
-  std::int64_t told = 0;
-  for (std::int64_t i = 0; i < listed; ++i) {
-    const Json& each = line[static_cast<std::size_t>(i)];
-    const std::int64_t place = each.has("place") ? each["place"].number() : i + 1;
-    if (all > few && place > first && place != asker) continue;
-    if (place > told + 1) output.line("    …");
-    told = place;
-    output.sentence(
-        fmt::format("  {:>3}. {}{}  {}{}{}",
-                    place,
-                    board::runner_in_words(each, "holder"),
-                    each.has("label") ? fmt::format(" ({})", printable(each["label"].text())) : "",
-                    each.has("weight") ? fmt::format("wants {}, ", each["weight"].text()) : "",
-                    since(output, each["since"]),
-                    each["away"].truth() ? ", away" : ""),
-        7);
-  }
-  if (all > told) output.line("    …");
-}
-
-void tell(Context& context, const Json& why) {
-  Output& output = context.output;
-  const auto& chain = why["waiting_on"].items();
-  const std::string name = printable(why["id"].text());
-  std::string how;
-  if (why.has("state")) {
-    how = fmt::format(": {}", why["state"].text());
-    if (why.has("phase")) {
-      how +=
-          fmt::format(" in {}, attempt {}", printable(why["phase"].text()), why["attempt"].text());
+std::vector<Words> head_of(const Output& output, const Json& why, std::size_t room) {
+  return as_long_as_fits(room, [&](std::size_t most) {
+    std::string how;
+    if (why.has("state")) {
+      how = fmt::format(": {}", why["state"].text());
+      if (why.has("phase")) {
+        how += fmt::format(" in {}, attempt {}",
+                           fitted(printable(why["phase"].text()), most),
+                           why["attempt"].text());
+      }
+      if (why.has("error")) how += fmt::format(": {}", in_short(why["error"].text(), 2, most));
+    } else if (why["waiting_on"].items().empty()) {
+      how = ": nothing is in the way";
     }
-    if (why.has("error")) {
-      how += fmt::format(": {}", Output::brief(printable(why["error"].text()), 2));
-    }
-  } else if (chain.empty()) {
-    how = ": nothing is in the way";
+    const std::string name = fitted(printable(why["id"].text()), most);
+    return std::vector{in_lines(
+        fmt::format("{} {}{}", why["kind"].text(), output.styled(Style::Bold, name), how))};
+  });
+}
+
+std::vector<Words> next_of(const Output& output, const Json& next, std::size_t room) {
+  if (!next.is_object()) return {};
+  return as_long_as_fits(room, [&](std::size_t most) {
+    return std::vector{
+        in_lines(fmt::format("next: {}{}",
+                             in_short(next["what"].text(), 6, most),
+                             next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""),
+                 6)};
+  });
+}
+
+// What the program of a cron said last.
+std::vector<Words> last_words_of(const Json& why, std::size_t room) {
+  if (why["kind"].text() != "cron" || !why.has("output")) return {};
+  std::vector<Words> words{{"said last"}};
+  for (std::string& line : last_lines(marked_lines(why["output"].text(), ""), "", room - 1)) {
+    words.push_back({std::move(line)});
   }
-  output.sentence(
-      fmt::format("{} {}{}", why["kind"].text(), output.styled(Style::Bold, name), how));
-  tell_links(output, chain, why["id"].text());
-  tell_in_line(output, why);
-  const Json& next = why["next"];
-  if (next.is_object()) {
-    output.sentence(
-        fmt::format("next: {}{}",
-                    Output::brief(printable(next["what"].text()), 6),
-                    next.has("at") ? fmt::format(", {}", output.moment(next["at"])) : ""),
-        6);
+  return words;
+}
+
+// One screen. What stands above and below the links is counted first, and they have the rest.
+void tell_page(Output& output, const Json& why) {
+  const std::size_t screen = rows_of_screen();
+  const bool is_bounded = screen != any_rows;
+  const std::vector<Words> head = head_of(output, why, is_bounded ? screen / 3 : any_rows);
+  const std::vector<Words> next = next_of(output, why["next"], is_bounded ? screen / 5 : any_rows);
+  const auto links = [&](std::size_t room) {
+    return links_in_words(output, why["waiting_on"].items(), why["id"].text(), room);
+  };
+  std::size_t room = 20;  // of a usual screen
+  std::size_t below = any_rows;
+  if (is_bounded) {
+    room = screen - rows_of(head) - rows_of(next);
+    below = room_below(room, rows_of(links(any_rows)));
   }
+  const std::vector<Words> line = line_in_words(output, why, below);
+  const std::vector<Words> last = last_words_of(why, below);  // of what nobody stands in line for
+  if (is_bounded) room -= rows_of(line) + rows_of(last);
+  tell(output, head);
+  tell(output, links(room));
+  tell(output, line);
+  tell(output, next);
+  tell(output, last);
 }
 
 // The text of a small file, or nothing.
@@ -221,10 +209,9 @@ int why_command(Context& context, const Parsed& parsed) {
   }
   if (!answer) return context.fail(clearer(answer.error(), name));
   Json why = with_processes(context, *answer);
-  const bool has_words = why["kind"].text() == "cron" && add_last_words(context, why);
+  if (why["kind"].text() == "cron") add_last_words(context, why);
   if (context.json()) return context.output.succeed(why);
-  tell(context, why);
-  if (has_words) tell_last_words(context.output, why);
+  tell_page(context.output, why);
   return context.output.done();
 }
 

@@ -15,139 +15,66 @@ namespace reeve::cli {
 
 namespace {
 
-// Of a screen of 24, with what stands above and below.
-constexpr std::size_t rows_of_page = 20;
-
-std::string since(const Output& output, const Json& moment) {
-  const std::string text = output.moment(moment);
-  return text == "now" ? "since just now" : fmt::format("since {}", text);
-}
-
-// Into a pipe nothing is broken or cut; but what is told is what a usual screen has room for.
-std::size_t page_width() {
-  const std::size_t width = Output::out_width();
-  return width > 0 ? width : 80;
-}
-
-// Rows of the screen that this text takes: its lines are broken where they are too long.
-std::size_t rows_of(std::string_view text) {
-  const std::size_t width = page_width();
-  std::size_t rows = 0;
-  for (;;) {
-    const std::size_t newline = std::min(text.find('\n'), text.size());
-    rows += std::max<std::size_t>((display_width(text.substr(0, newline)) + width - 1) / width, 1);
-    if (newline == text.size()) return rows;
-    text.remove_prefix(newline + 1);
-  }
-}
-
-// One line of what a program said, under its mark also where it takes several.
-std::string marked(const std::string& text, const std::string& indent) {
-  const std::string mark = indent + "  | ";
-  const std::size_t before = std::min(text.find_first_not_of(' '), text.size());
-  const std::size_t width = Output::out_width();
-  std::string words = text.substr(before);
-  if (width > 2 * (mark.size() + before)) words = wrapped(words, width - mark.size() - before, 0);
-  const std::string margin = mark + std::string(before, ' ');
-  for (std::size_t at = 0; (at = words.find('\n', at)) != std::string::npos;) {
-    words.insert(at + 1, margin);
-    at += margin.size() + 1;
-  }
-  return margin + words;
-}
-
-// The lines of what a program said, as they are shown.
-std::vector<std::string> marked_lines(std::string_view text, const std::string& indent) {
-  std::vector<std::string> lines;
-  for (const std::string_view line : split_lines(text)) {
-    lines.push_back(marked(printable(line), indent));
-  }
-  return lines;
-}
-
-// The last of them that have room; what is before is `…`, and so is the end of one that is cut.
-std::vector<std::string> last_lines(std::vector<std::string> lines,
-                                    const std::string& indent,
-                                    std::size_t room) {
-  std::size_t used = 0;
-  std::size_t first = lines.size();
-  while (first > 0 && used + rows_of(lines[first - 1]) <= room) used += rows_of(lines[--first]);
-  if (first == 0) return lines;
-  if (room == 0) return {};
-  // The sign of what is left out has a row, too.
-  while (first < lines.size() && used + 1 > room) used -= rows_of(lines[first++]);
-  std::vector<std::string> shown{indent + "  | …"};
-  if (first == lines.size()) {
-    std::string last = lines.back();
-    last.resize(std::min(last.find('\n'), last.size()));
-    last = fitted(last + (last == lines.back() ? "" : " …"), page_width());
-    if (room == 1) return {last};
-    shown.push_back(last);
-  }
-  shown.insert(shown.end(),
-               std::make_move_iterator(lines.begin() + static_cast<std::ptrdiff_t>(first)),
-               std::make_move_iterator(lines.end()));
-  return shown;
-}
-
 // A run by its id, and what it runs if that is known.
-std::string named(const Json& id, const Json& name) {
-  const std::string called = printable(name.text());
+std::string named(const Json& id, const Json& name, std::size_t most) {
+  const std::string called = fitted(printable(name.text()), most);
   return called.empty() ? id.text() : fmt::format("{} ({})", id.text(), called);
-}
-
-struct Sentence {
-  std::string text;
-  std::size_t indent = 0;
-  Style style = Style::Plain;
-};
-
-std::size_t rows_of(const Sentence& sentence) {
-  const std::size_t width = page_width();
-  const std::size_t room = width > sentence.indent ? width - sentence.indent : width;
-  return rows_of(wrapped(sentence.text, room, sentence.indent));
 }
 
 // What is told of one that is waited for.
 struct Told {
-  std::vector<Sentence> sentences;
+  std::vector<Words> words;
   std::string indent;
   std::vector<std::string> output;
-  bool is_one = true;  // and not how many more there are
+  std::int64_t count = 1;  // of how many
 };
 
-std::size_t rows_of(const Told& told) {
+std::size_t rows_of_output(const Told& told) {
   std::size_t rows = 0;
-  for (const Sentence& each : told.sentences) rows += rows_of(each);
+  for (const std::string& line : told.output) rows += rows_of(line);
   return rows;
 }
 
-// One of those that are waited for: indented by how far behind others it is.
-Told told_of(const Output& output, const Json& link, const std::string& asker) {
-  const std::string indent(2 + 2 * static_cast<std::size_t>(link["depth"].number()), ' ');
+// Who or what it is, since when, which process; and below that what is known besides.
+std::vector<Words> words_of(const Output& output,
+                            const Json& link,
+                            const std::string& asker,
+                            const std::string& indent,
+                            std::size_t most) {
   std::string line;
   if (link.has("waiter") && link["waiter"].text() != asker) {
-    line = fmt::format("{} waits for ", named(link["waiter"], link["waiter_name"]));
+    line = fmt::format("{} waits for ", named(link["waiter"], link["waiter_name"], most));
   }
-  line += fmt::format("{} {}", link["kind"].text(), printable(link["name"].text()));
+  line += fmt::format("{} {}", link["kind"].text(), fitted(printable(link["name"].text()), most));
   if (link.has("pipeline") && link["pipeline"].text() != asker) {
-    line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"]));
+    line += fmt::format(" of {}", named(link["pipeline"], link["pipeline_name"], most));
   }
   if (link.has("holder")) {
-    line += fmt::format(" held by {}", board::runner_in_words(link, "holder"));
+    line += fmt::format(" held by {}", fitted(board::runner_in_words(link, "holder"), most));
   }
-  if (link.has("label")) line += fmt::format(" ({})", printable(link["label"].text()));
+  if (link.has("label")) {
+    line += fmt::format(" ({})", fitted(printable(link["label"].text()), most));
+  }
   if (link.has("since")) line += " " + since(output, link["since"]);
   if (link.has("pid")) line += fmt::format(", process {}", link["pid"].text());
-  Told told{{{indent + line, indent.size() + 4}}, indent, {}};
+  std::vector<Words> words{in_lines(indent + line, indent.size() + 4)};
   if (link.has("detail")) {
-    told.sentences.push_back(
-        {indent + "  " + Output::brief(printable(link["detail"].text()), indent.size() + 2),
-         indent.size() + 2,
-         Style::Dim});
+    const std::size_t margin = indent.size() + 2;
+    words.push_back(
+        in_lines(std::string(margin, ' ') + in_short(link["detail"].text(), margin, most),
+                 margin,
+                 Style::Dim));
   }
-  told.output = marked_lines(link["output"].text(), indent);
-  return told;
+  return words;
+}
+
+// One of those that are waited for: indented by how far behind others it is.
+Told told_of(const Output& output, const Json& link, const std::string& asker, std::size_t room) {
+  const std::string indent(2 + 2 * static_cast<std::size_t>(link["depth"].number()), ' ');
+  return {as_long_as_fits(
+              room, [&](std::size_t most) { return words_of(output, link, asker, indent, most); }),
+          indent,
+          marked_lines(link["output"].text(), indent)};
 }
 
 // ── One screen ──
@@ -155,10 +82,9 @@ Told told_of(const Output& output, const Json& link, const std::string& asker) {
 // How many rows each output may take, so that all together have no more than `room`: what a short
 // one leaves over is for the long ones.
 std::vector<std::size_t> shared_out(std::size_t room, const std::vector<Told>& page) {
-  std::vector<std::size_t> wanted(page.size());
-  for (std::size_t i = 0; i < page.size(); ++i) {
-    for (const std::string& line : page[i].output) wanted[i] += rows_of(line);
-  }
+  std::vector<std::size_t> wanted;
+  wanted.reserve(page.size());
+  for (const Told& told : page) wanted.push_back(rows_of_output(told));
   std::vector<std::size_t> given(page.size());
   for (bool gave = true; room > 0 && gave;) {
     gave = false;
@@ -172,33 +98,54 @@ std::vector<std::size_t> shared_out(std::size_t room, const std::vector<Told>& p
   return given;
 }
 
-// Who is waited for comes first, and what programs said has the rest.
-void tell_page(Output& output, std::vector<Told> page) {
+// How many of them, from the first on, have room besides `kept` rows for the first output. 0 if
+// that one is not among them.
+std::size_t those_that_fit(const std::vector<Told>& page, std::size_t room, std::size_t kept) {
+  const auto speaks = [](const Told& told) { return !told.output.empty(); };
+  const auto first = static_cast<std::size_t>(std::ranges::find_if(page, speaks) - page.begin());
   std::size_t used = 0;
-  std::size_t shown = 0;
-  while (shown < page.size() && used + rows_of(page[shown]) <= rows_of_page) {
-    used += rows_of(page[shown++]);
-  }
-  std::ptrdiff_t left = 0;
-  if (shown < page.size()) {
-    shown = std::max<std::size_t>(shown, 2) - 1;  // a row for how many are left out
-    left = std::count_if(page.begin() + static_cast<std::ptrdiff_t>(shown),
-                         page.end(),
-                         [](const Told& told) { return told.is_one; });
-    page.resize(shown);
-    used = rows_of_page;
-  }
-  const std::vector<std::size_t> rooms = shared_out(rows_of_page - used, page);
   for (std::size_t i = 0; i < page.size(); ++i) {
-    for (const Sentence& each : page[i].sentences) {
-      output.sentence(each.text, each.indent, each.style);
-    }
-    for (const std::string& line :
-         last_lines(std::move(page[i].output), page[i].indent, rooms[i])) {
-      output.line(line);
+    used += rows_of(page[i].words) + (i == first ? std::min(kept, rows_of_output(page[i])) : 0);
+    if (used > room) return i > first || kept == 0 ? i : 0;
+  }
+  return page.size();
+}
+
+// The same, with as many rows for the first output as can be had, up to those that tell what it is
+// about: `…` and two lines.
+std::size_t those_that_fit(const std::vector<Told>& page, std::size_t room) {
+  for (std::size_t kept = 3; kept > 0; --kept) {
+    if (const std::size_t shown = those_that_fit(page, room, kept)) return shown;
+  }
+  return those_that_fit(page, room, 0);
+}
+
+// Who is waited for comes first, and what programs said has the rest.
+std::vector<Words> fit_together(std::vector<Told> page, std::size_t room) {
+  if (page.empty()) return {};
+  std::size_t shown = those_that_fit(page, room);
+  std::string more;
+  if (shown < page.size()) {
+    room = std::max<std::size_t>(room, 1) - 1;  // one for how many are left out
+    shown = std::max<std::size_t>(those_that_fit(page, room), 1);
+    page.front().words = cut(std::move(page.front().words), room);
+    std::int64_t left = 0;
+    for (std::size_t i = shown; i < page.size(); ++i) left += page[i].count;
+    if (left > 0) more = fmt::format("  … and {} more; `--json` has them", left);
+    page.resize(shown);
+  }
+  std::size_t used = 0;
+  for (const Told& told : page) used += rows_of(told.words);
+  const std::vector<std::size_t> rooms = shared_out(room - std::min(room, used), page);
+  std::vector<Words> whole;
+  for (std::size_t i = 0; i < page.size(); ++i) {
+    std::ranges::move(page[i].words, std::back_inserter(whole));
+    for (std::string& line : last_lines(std::move(page[i].output), page[i].indent, rooms[i])) {
+      whole.push_back({std::move(line)});
     }
   }
-  if (left > 0) output.line(fmt::format("  … and {} more; `--json` has them", left));
+  if (!more.empty()) whole.push_back({std::move(more)});
+  return whole;
 }
 
 // ── Many side by side ──
@@ -245,16 +192,17 @@ std::vector<OneOf> places_of(const Json& link, const Json* parent) {
 
 class Links {
  public:
-  Links(Output& output, std::string asker) : output_(output), asker_(std::move(asker)) {}
+  Links(const Output& output, const std::string& asker, std::size_t room)
+      : output_(output), asker_(asker), room_(room) {}
 
-  void tell(const Json::Array& chain) {
-    for (const Json& link : chain) tell(link);
+  std::vector<Told> take(const Json::Array& chain) {
+    for (const Json& link : chain) take(link);
     close([](const Many&) { return true; });
-    tell_page(output_, std::move(page_));
+    return std::move(page_);
   }
 
  private:
-  void tell(const Json& link) {
+  void take(const Json& link) {
     const std::size_t depth = depth_of(link);
     if (hidden_ && depth > *hidden_) return;
     hidden_.reset();
@@ -273,7 +221,7 @@ class Links {
       }
     }
     parents_.push_back(&link);
-    page_.push_back(told_of(output_, link, asker_));
+    page_.push_back(told_of(output_, link, asker_, room_));
   }
 
   bool is_hidden(const OneOf& place, std::size_t depth) {
@@ -298,19 +246,16 @@ class Links {
     while (!many_.empty() && is_over(many_.back())) {
       const Many& many = many_.back();
       const std::string indent(2 + 2 * many.depth, ' ');
-      if (many.last.all > many.told) {
-        page_.push_back(
-            {{{fmt::format("{}… and {} more", indent, many.last.all - many.told), indent.size()}},
-             indent,
-             {},
-             false});
+      if (const std::int64_t left = many.last.all - many.told; left > 0) {
+        page_.push_back({{{fmt::format("{}… and {} more", indent, left)}}, indent, {}, left});
       }
       many_.pop_back();
     }
   }
 
-  Output& output_;
-  std::string asker_;
+  const Output& output_;
+  const std::string& asker_;
+  std::size_t room_;  // for each
   std::vector<Told> page_;
   std::vector<const Json*> parents_;  // by depth
   std::vector<Many> many_;
@@ -319,8 +264,16 @@ class Links {
 
 }  // namespace
 
-void tell_links(Output& output, const Json::Array& chain, const std::string& asker) {
-  Links(output, asker).tell(chain);
+std::vector<Words> links_in_words(const Output& output,
+                                  const Json::Array& chain,
+                                  const std::string& asker,
+                                  std::size_t room) {
+  std::vector<Told> page = Links(output, asker, any_rows).take(chain);
+  if (those_that_fit(page, room) < page.size()) {
+    // One that says much leaves room for those behind it, or for what a program said.
+    page = Links(output, asker, room / 2).take(chain);
+  }
+  return fit_together(std::move(page), room);
 }
 
 }  // namespace reeve::cli
