@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 import shutil
 import signal
+import subprocess
 import textwrap
 import unittest
 import unittest.mock
@@ -127,6 +129,73 @@ class Hands(Project):
                     self.assertNotIn(b"hunter2", file.read(), os.path.join(folder, name))
                 seen += 1
         self.assertGreater(seen, 2)
+
+
+class Kept(Project):
+    """What of a run is on the disk, and when."""
+
+    def traced(self, calls):
+        """A daemon under strace; what it and all that it starts call, line by line, when it has ended."""
+        trace = os.path.join(self.base, "trace")
+        # LeakSanitizer cannot work beside strace.
+        env = {**self.env, "ASAN_OPTIONS": "detect_leaks=0"}
+        strace = ["strace", "-f", "-qq", "-y", "-s", "300", "-e", "signal=none", "-e", f"trace={calls}", "-o", trace]
+        try:
+            tried = subprocess.run([*strace, "true"], env=env, capture_output=True, text=True, check=False)
+            why = tried.stderr.strip() if tried.returncode != 0 else ""
+        except OSError as error:
+            why = str(error)
+        if why:
+            print(f"  (strace cannot trace: skipped: {why})")
+            self.skipTest(why)
+        tracer = subprocess.Popen([*strace, REEVE, "daemon", "start"], env=env, cwd=self.work,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.started.append(tracer)
+        self.until(self.daemon_pid, "the daemon did not begin")
+
+        def finish():
+            self.stop_daemon()
+            self.assertEqual(tracer.wait(timeout=60), 0)
+            with open(trace, encoding="utf-8", errors="replace") as file:
+                return file.read().splitlines()
+
+        return finish
+
+    def steps_in(self, lines, run):
+        """What was done for the run in this folder, in order: a program at its beginning, all else when it was over."""
+        names = {run: "the folder", os.path.dirname(run): "the folder above"}
+        begun, done = {}, []
+        for line in lines:
+            pid, _, call = line.partition(" ")
+            call = call.strip()
+            resumed = re.match(r"<\.\.\. \w+ resumed>(.*)", call)
+            if resumed:
+                call = begun.pop(pid, "") + resumed[1]
+            elif call.endswith("<unfinished ...>"):
+                begun[pid] = call.removesuffix("<unfinished ...>").rstrip()
+                if not call.startswith("execve("):
+                    continue
+            if call.startswith("execve(") and '"bash", "-c"' in call and not resumed:
+                done.append("run bash")
+            on_file = re.match(r"(write|fsync|fdatasync)\(\d+<([^>]*)>.*= \d+$", call)
+            if on_file and on_file[2] in (*names, f"{run}/started", f"{run}/exit.tmp", f"{run}/exit"):
+                verb = "write" if on_file[1] == "write" else "sync"
+                done.append(f"{verb} {names.get(on_file[2], os.path.basename(on_file[2]))}")
+            renamed = re.match(rf'rename\w*\(.*"{re.escape(run)}/(exit\S*)",.*"{re.escape(run)}/(\w+)".*= 0$', call)
+            if renamed:
+                done.append(f"rename {renamed[1]} to {renamed[2]}")
+        return done
+
+    def test_that_a_step_began_is_on_the_disk_before_it_runs_and_how_it_ended_whole_or_not_at_all(self):
+        self.step("echo $REEVE_RUN > run; exit 3")
+        finish = self.traced("execve,write,fsync,fdatasync,rename,renameat,renameat2")
+        self.reeve("run", "go", "--wait", code=1)
+        lines = finish()
+        self.assertEqual(self.steps_in(lines, self.read("run").strip()), [
+            "write started", "sync started", "sync the folder", "sync the folder above",
+            "run bash",
+            "write exit.tmp", "sync exit.tmp", "rename exit.tmp to exit", "sync the folder",
+        ])
 
 
 SESSION = '''

@@ -333,13 +333,13 @@ class Holds(Project):
 
 class Watching(Project):
     @uses("monitor.source", "monitor.condition", "monitor.response", "action.run", "action.cooldown",
-          "action.max_attempts", "cron.run.monitors", "watcher.source", "watcher.run", "scanner.source",
-          "scanner.run", "watcher.condition")
+          "action.max_attempts", "cron.run.monitors", "watcher.source", "watcher.condition", "watcher.run",
+          "watcher.response", "scanner.source", "scanner.condition", "scanner.run", "scanner.response")
     def test_monitors_and_actions(self):
         self.write("""
             [cron.look]
             interval = "1s"
-            run      = { monitors = ["one", "two", "three"] }
+            run      = { monitors = ["one", "two", "three", "four", "five"] }
             [monitor.one]
             source    = "cat items"
             condition = "test {state} = down"
@@ -351,6 +351,19 @@ class Watching(Project):
             [scanner.three]
             source = "cat items"
             run    = "echo three {id} >> scanned"
+            [watcher.four]
+            source   = "cat items"
+            response = ["note_four"]
+            [scanner.five]
+            source    = "cat items"
+            condition = "test {state} = up"
+            response  = ["note_five"]
+            [action.note_four]
+            run          = "echo four {id} >> noted"
+            max_attempts = 1
+            [action.note_five]
+            run          = "echo five {id} >> noted"
+            max_attempts = 1
             [action.poke]
             run      = "echo poke {id} >> done"
             cooldown = "1s"
@@ -370,6 +383,7 @@ class Watching(Project):
         self.assertEqual(self.lines("done"), ["poke a", "kick a", "kick a", "give_up a"])
         self.assertEqual(set(self.lines("watched")), {"two b"})
         self.assertEqual(set(self.lines("scanned")), {"three a", "three b"})
+        self.assertEqual(sorted(self.lines("noted")), ["five b", "four a", "four b"])
 
     @uses("action.max_attempts", "action.cooldown")
     def test_a_bare_name_is_tried_as_often_as_its_action_says_and_each_time_has_its_cooldown(self):

@@ -321,7 +321,7 @@ class Phases(Project):
             pre  = ["late"]
             run  = "echo second >> out"
             [guard.ready]
-            condition = "echo ready >> looks; test -e ready"
+            condition = "echo ready {branch} >> looks; test -e ready"
             retry     = { max = 100, interval = "1h" }
             wake_on   = ["ci:{branch}:green"]
             [guard.good]
@@ -333,13 +333,22 @@ class Phases(Project):
             timeout    = "300ms"
             on_timeout = "fail"
         """)
-        id = self.begin("go", "main")
-        self.blocked(id, "guard")
-        self.until(lambda: self.lines("looks") == ["ready"])
-        self.file("ready")
+        id, other = self.begin("go", "main"), self.begin("go", "other")
+        for each in (id, other):
+            self.blocked(each, "guard")
+        self.until(lambda: sorted(self.lines("looks")) == ["ready main", "ready other"])
+        # Of two that wait, the one looks again whose event it is.
         self.reeve("emit", "ci:other:green")
+        self.until(lambda: self.lines("looks").count("ready other") == 2)
+        self.assertEqual(len(self.events("ci:other:green")), 1)
+        self.assertEqual(self.lines("looks").count("ready main"), 1)
+        self.reeve("cancel", other)
+        self.ends(other, "cancelled")
+        self.assertEqual(self.lines("looks").count("ready main"), 1)
+        self.file("ready")
+        self.file("looks")
         self.reeve("emit", "ci:main:green")
         shown = self.ends(id, "failed")
         self.assertEqual(self.lines("out"), ["first"])
         self.assertIn("late", shown["error"])
-        self.assertEqual(self.lines("looks")[:5], ["ready", "ready", "good", "good", "good"])
+        self.assertEqual(self.lines("looks")[:4], ["ready main", "good", "good", "good"])

@@ -4,6 +4,7 @@ import json
 import os
 
 from keys_testing import Project, uses
+from reeve_testing import seconds_of
 
 
 class Pipelines(Project):
@@ -40,22 +41,29 @@ class Pipelines(Project):
             workspace = "folder"
             [[pipeline.own.phase]]
             name = "work"
-            run  = "ls -A | wc -l > {project}.txt; echo where=$PWD >> $REEVE_OUTPUT"
+            run  = '''
+            ls -A | wc -l > {project}.txt
+            echo where=$PWD >> $REEVE_OUTPUT
+            echo ws=$REEVE_WORKSPACE >> $REEVE_OUTPUT
+            '''
             [command.named]
             run = { pipeline = "named" }
             [pipeline.named]
             workspace = { folder = "parts/{id}" }
             [[pipeline.named.phase]]
             name = "work"
-            run  = "echo where=$PWD >> $REEVE_OUTPUT"
+            run  = "echo where=$PWD >> $REEVE_OUTPUT; echo ws=$REEVE_WORKSPACE >> $REEVE_OUTPUT"
         """)
-        first = self.done("own")["outputs"]["work"]["where"]
-        second = self.done("own")["outputs"]["work"]["where"]
-        self.assertNotEqual(first, second)
-        self.assertNotEqual(first, self.work)
+        first = self.done("own")["outputs"]["work"]
+        second = self.done("own")["outputs"]["work"]
+        self.assertNotEqual(first["where"], second["where"])
+        self.assertNotEqual(first["where"], self.work)
+        for each in (first, second):
+            self.assertEqual(each["ws"], each["where"])
         os.mkdir(os.path.join(self.work, "parts"))
         id = self.begin("named")
-        self.assertEqual(self.ends(id)["outputs"]["work"]["where"], os.path.join(self.work, "parts", id))
+        place = os.path.join(self.work, "parts", id)
+        self.assertEqual(self.ends(id)["outputs"]["work"], {"where": place, "ws": place})
 
     @uses("pipeline.on_cancel", "pipeline.after", "pipeline.pass_env", "pipeline.secret")
     def test_around_the_phases(self):
@@ -197,14 +205,20 @@ class Strategies(Project):
         self.git("checkout", "-q", "-b", "desk")
         for topic in ("x", "y"):
             self.git("checkout", "-q", "-b", f"topic/{topic}", "desk")
-            self.file(f"{topic}.txt", topic)
-            self.git("add", f"{topic}.txt")
-            self.git("commit", "-q", "-m", topic)
+            for name in (topic, f"{topic}-more"):
+                self.file(f"{name}.txt", name)
+                self.git("add", f"{name}.txt")
+                self.git("commit", "-q", "-m", name)
         self.git("checkout", "-q", "desk")
         self.done("land", "x")
-        self.assertEqual(self.git("rev-parse", "main"), self.git("rev-parse", "topic/x"))
+        before = self.git("rev-parse", "topic/x")
+        self.assertEqual(self.git("rev-parse", "main"), before)
         self.done("land", "y")
-        self.assertEqual(self.git("ls-tree", "--name-only", "main").split(), ["a.txt", "x.txt", "y.txt"])
+        self.assertEqual(self.git("ls-tree", "--name-only", "main").split(),
+                         ["a.txt", "x-more.txt", "x.txt", "y-more.txt", "y.txt"])
+        # Of two commits one, with the one parent that main was: neither a merge nor a rebase.
+        self.assertEqual(self.git("log", "--format=%P", f"{before}..main").splitlines(), [before])
+        self.assertEqual(self.git("log", "-1", "--format=%B", "main").split("\n"), ["y-more", "", "* y", "* y-more"])
 
 
 AGENT = """
@@ -461,7 +475,7 @@ class Agents(Project):
         return self.until(lambda: self.data("show", id).get("blocked_on", {}).get("kind") == "decision",
                           lambda: f"nobody was asked: {self.out('why', id)}")
 
-    @uses("agent.progress_timeout", "agent.checkpoint", "agent.checkpoint.every", "agent.checkpoint.run")
+    @uses("agent.progress_timeout", "agent.idle_timeout")
     def test_one_that_is_alive_and_gets_nowhere(self):
         self.write(AGENT + """
             mode             = "print"
@@ -469,10 +483,20 @@ class Agents(Project):
             idle_timeout     = "1h"
             progress_timeout = "2500ms"
             on_idle          = ["fail"]
-            checkpoint       = { every = "1s", run = "echo kept {who} >> kept" }
         """.replace("            ", "    "))
         self.failed("go")
-        self.assertIn("kept world", self.lines("kept"))
+
+    @uses("agent.checkpoint", "agent.checkpoint.every", "agent.checkpoint.run")
+    def test_what_one_has_done_is_kept_every_so_often(self):
+        self.write(AGENT + """
+            mode       = "print"
+            command    = "touch kept; until [ $(wc -l < kept) -ge 3 ]; do sleep 0.05; done"
+            checkpoint = { every = "1s", run = "echo kept {who} >> kept" }
+        """.replace("            ", "    "))
+        self.done("go")
+        self.assertEqual(self.lines("kept")[:3], ["kept world"] * 3)
+        began, over = (seconds_of(self.events(f"task:{name}")[0]["at"]) for name in ("started", "complete"))
+        self.assertGreaterEqual(over - began, 2.9, "they came sooner than they should")
 
     def test_one_that_publishes_values_gets_somewhere(self):
         self.write(AGENT + """

@@ -1,5 +1,6 @@
 """Steps, guards, programs and machines that misbehave, with the real daemon and the real shell."""
 
+import json
 import os
 import shutil
 import signal
@@ -67,7 +68,7 @@ RUNBOOK = """
     on_fail = "not_that"
     [[pipeline.guarded.phase]]
     name = "not_that"
-    run  = "[ {guard} = broken ]"
+    run  = "[ {guard} = mistyped ]"
     next = "breaking"
     on_fail = "asking"
     [[pipeline.guarded.phase]]
@@ -77,7 +78,7 @@ RUNBOOK = """
     next = "end"
     [[pipeline.guarded.phase]]
     name = "breaking"
-    pre  = ["broken"]
+    pre  = ["mistyped"]
     run  = "echo no >> effects.log"
     next = "end"
     [[pipeline.guarded.phase]]
@@ -102,9 +103,8 @@ RUNBOOK = """
     condition = "echo I am hanging; [ -e there ] || sleep 1000.75"
     timeout   = "1s"
 
-    [guard.broken]
-    condition = "no-such-program-anywhere"
-    retry     = { max = 100, interval = "20ms" }
+    [guard.mistyped]
+    condition = "echo looked >> looks.log; no-such-program-anywhere"
     [guard.never]
     condition = "echo not yet; false"
     retry     = { max = 1000, interval = "20ms" }
@@ -137,12 +137,15 @@ class Rough(Home):
     def go(self, *words):
         return self.data("run", *words)["pipeline"]
 
-    def effects(self):
+    def lines(self, name):
         try:
-            with open(os.path.join(self.work, "effects.log"), encoding="utf-8") as file:
+            with open(os.path.join(self.work, name), encoding="utf-8") as file:
                 return file.read().splitlines()
         except FileNotFoundError:
             return []
+
+    def effects(self):
+        return self.lines("effects.log")
 
     def has(self, name):
         return os.path.exists(os.path.join(self.work, name))
@@ -355,11 +358,18 @@ class Rough(Home):
         self.reeve("wait", id, "--timeout", "30s")
         self.assertEqual(self.effects(), ["asked"])
 
-    def test_a_broken_guard_fails_soon_and_says_what_is_wrong(self):
-        id = self.go("guarded", "broken")
+    def test_a_broken_guard_fails_after_three_checks_and_says_what_is_wrong(self):
+        # Nothing but that it is broken ends it: it has no `retry` that could be used up, and no timeout.
+        id = self.go("guarded", "mistyped")
         self.reeve("wait", id, "--timeout", "60s", code=1, timeout=70)
         error = self.data("show", id)["error"]
-        self.assertIn("guard broken", error)
+        self.assertIn("guard mistyped: is broken: three checks in a row could not be made", error)
+        self.assertEqual(self.lines("looks.log"), ["looked"] * 3)
+        told = self.out("events", "--json", "-n", "1000", "--match", "guard:*").splitlines()
+        told = [json.loads(line) for line in told]
+        self.assertEqual([(each["name"], each["subject"]) for each in told],
+                         [(f"guard:{name}", "mistyped") for name in ("broken", "waiting", "failed")])
+        self.assertIn("exit code 127", json.dumps(told[0]["data"]))
         self.assertIn("no-such-program-anywhere", self.out("logs", id, "--guards"))
         self.assertEqual(self.effects(), [])
 

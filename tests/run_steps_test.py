@@ -555,5 +555,96 @@ class Steps(Project):
         self.assertEqual(self.out("logs", id).count("first of x"), 1)
 
 
+class ForPrograms(Project):
+    """What is said about a run with --json."""
+
+    def setUp(self):
+        super().setUp()
+        self.write("""
+            [command.notes]
+            run = { pipeline = "notes" }
+            [pipeline.notes]
+            on_fail = "fail"
+            [[pipeline.notes.phase]]
+            name = "note"
+            run  = "reeve checkpoint 'half of it' --json > checkpoint"
+            [[pipeline.notes.phase]]
+            name = "say"
+            run  = "reeve done --error 'not today' --json > done"
+
+            [command.held]
+            run = { pipeline = "held" }
+            [pipeline.held]
+            on_fail = "fail"
+            [[pipeline.held.phase]]
+            name = "work"
+            run  = "echo one; echo two; until [ -e free ]; do sleep 0.02; done; exit 3"
+
+            [command.later]
+            args = "<first>"
+            run  = { pipeline = "later" }
+            [pipeline.later]
+            inputs = ["first"]
+            after  = ["{first}"]
+            [[pipeline.later.phase]]
+            name = "work"
+            run  = "true"
+        """)
+
+    def envelope(self, text, command, success=True):
+        """What is in the one that the text is."""
+        lines = text.splitlines()
+        self.assertEqual(len(lines), 1, text)
+        answer = json.loads(lines[0])
+        inner = "data" if success else "error"
+        self.assertEqual(set(answer), {"success", "command", inner})
+        self.assertEqual((answer["success"], answer["command"]), (success, command))
+        return answer[inner]
+
+    def told(self, command, *words, code=0):
+        """What is in the envelope of a command."""
+        text = self.reeve(*command.split(), *words, "--json", code=code).stdout
+        return self.envelope(text, command, success=code == 0)
+
+    def test_each_says_one_envelope_with_its_own_name(self):
+        held = self.run_id("held")
+        self.until(lambda: self.out("logs", held) == "one\ntwo")
+        self.assertEqual([run["id"] for run in self.told("status")["runs"]], [held])
+        for command in ("show", "why", "pipeline show"):
+            self.assertEqual(self.told(command, held)["id"], held, command)
+        self.assertEqual(self.told("pipeline checkpoint", held, "half of it")["id"], held)
+        self.assertEqual([each["message"] for each in self.told("show", held)["checkpoints"]], ["half of it"])
+        # What is a stream is lines of JSON, without an envelope.
+        lines = [json.loads(line) for line in self.out("logs", held, "--json").splitlines()]
+        self.assertEqual({line["label"] for line in lines}, {"work#1"})
+        self.assertEqual("".join(line["text"] for line in lines), "one\ntwo\n")
+
+        later = self.run_id("later", held)
+        self.blocked(later, "dependency")
+        self.assertEqual(self.told("pipeline unblock", later)["id"], later)
+        over = self.told("wait", later)
+        self.assertEqual((over["id"], over["state"]), (later, "done"))
+
+        self.put("free", "")
+        failed = self.told("wait", held, code=1)
+        self.assertEqual((failed["code"], failed["details"]["id"]), ("FAILED", held))
+        again = self.told("pipeline retry", held)
+        self.assertEqual((again["id"], again["attempt"]), (held, 2))
+        self.told("wait", held, code=1)
+        os.remove(os.path.join(self.work, "free"))
+        again = self.told("resume", held)
+        self.assertEqual((again["id"], again["attempt"]), (held, 3))
+        ended = self.told("cancel", held)
+        self.assertEqual((ended["id"], ended["state"]), (held, "cancelled"))
+
+    def test_also_within_a_step(self):
+        id = self.run_id("notes")
+        self.assertIn("not today", self.told("wait", id, code=1)["message"])
+        for command, phase in (("checkpoint", "note"), ("done", "say")):
+            with open(os.path.join(self.work, command), encoding="utf-8") as file:
+                said = self.envelope(file.read(), command)
+            self.assertEqual((said["id"], said["phase"]), (id, phase))
+
+
 if __name__ == "__main__":
     unittest.main()

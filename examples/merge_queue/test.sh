@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Five branches: one fast-forwards, two are rebased, one is resolved by the script, and one conflicts
-# so that a person has to mend it.
+# Seven branches: one fast-forwards, three are rebased, of two that add to the same notes the later
+# one is resolved by the script, and one conflicts so that a person has to mend it.
 # shellcheck source=/dev/null
 source "$(dirname "$0")/../testing.sh"
 
@@ -31,6 +31,16 @@ printf '// of other\n' >> main.c
 git commit --quiet -am other
 git checkout --quiet desk
 
+# Which ways the strategy of a branch's run has tried, in order.
+way() { # BRANCH
+  local run
+  for run in $(reeve pipeline list -q); do
+    reeve pipeline show "$run" --json | grep -q "\"branch\":\"$1\"" || continue
+    reeve events --json -n 1000 --match strategy:attempt | grep "\"pipeline\":\"$run\"" |
+      grep -o '"approach":"[^"]*"' | cut -d '"' -f 4 | xargs
+  done
+}
+
 reeve worker start merger >/dev/null
 for name in ff rebase-1 rebase-2 notes-1 notes-2 other clash; do
   reeve run merge "$name" -q >/dev/null
@@ -39,6 +49,13 @@ done
 all_but_one() { [[ $(reeve decision list -q | wc -l) == 1 && $(wc -l < .reeve/merged.txt) == 6 ]]; }
 until_true 60 all_but_one
 is "ff notes-1 notes-2 other rebase-1 rebase-2" "$(sort .reeve/merged.txt | xargs)" "merged"
+is "fast-forward" "$(way ff)" "the way of ff"
+for name in rebase-1 rebase-2 other; do
+  is "fast-forward rebase" "$(way "$name")" "the way of $name"
+done
+is "fast-forward rebase,fast-forward rebase resolve" \
+  "$( (way notes-1 && way notes-2) | sort | paste -sd ,)" "the ways of the notes"
+is "fast-forward rebase resolve" "$(way clash)" "the way of clash"
 is 2 "$(git show main:notes.txt | grep -c '^two of')" "lines of both sides"
 
 # A person mends the branch, and the answer resumes the run.
@@ -53,6 +70,7 @@ reeve decision show "$decision" | grep -q 'conflict in main.c: that needs a pers
 run=$(reeve pipeline list --active -q)
 reeve decision resolve "$decision" --choice retry >/dev/null
 reeve wait "$run" --timeout 60s >/dev/null
+is "fast-forward rebase resolve fast-forward" "$(way clash)" "the way of clash, mended"
 is 1 "$(git show main:main.c | grep -c 'of clash')" "the mended branch in main"
 is 7 "$(wc -l < .reeve/merged.txt)" "announced once each"
 is 0 "$(reeve queue stats merges --json | grep -c '"dead":[1-9]')" "dead items"

@@ -152,6 +152,21 @@ TEST_F(HoldTest, NoDescriptorIsInherited) {
   EXPECT_EQ(outcome.output, "0 1 2 3 ");  // 3 is the folder that ls reads
 }
 
+TEST_F(HoldTest, AStepIsInASessionThatItsHoldHasBegun) {
+  constexpr const char* session = "cut -d ' ' -f 6 /proc/self/stat";
+  ASSERT_TRUE(run.prepare(home.spec(session)));
+  const pid_t hold = start_hold(run);
+  wait_for(hold);
+  const Outcome outcome = std::get<RunDirectory::Ended>(run.look()).outcome;
+  EXPECT_EQ(outcome.output, std::to_string(hold) + "\n");
+  EXPECT_NE(outcome.output, std::to_string(getsid(0)) + "\n");
+  // But a pane is in the session of its terminal.
+  RunSpec spec = home.spec(session + std::string(" > session"));
+  spec.in_pane = true;
+  held(home, spec);
+  EXPECT_EQ(home.read("session"), std::to_string(getsid(0)) + "\n");
+}
+
 TEST_F(HoldTest, TheMaskAndTheLimitAreThoseOfWhoeverItRunsFor) {
   rlimit before{};
   getrlimit(RLIMIT_NOFILE, &before);

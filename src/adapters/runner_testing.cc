@@ -27,9 +27,7 @@ RunnerTest::~RunnerTest() {
   }
 }
 
-void RunnerTest::restart() {
-  runner.reset();
-  reports.clear();
+Surroundings RunnerTest::surroundings() {
   Surroundings around;
   around.home = home_path;
   around.socket = home_path + "/reeve.sock";
@@ -40,7 +38,13 @@ void RunnerTest::restart() {
   around.event_json = [](const Event& event) {
     return R"({"name":")" + name_of(event.body).noun + R"("})";
   };
-  runner = std::make_unique<Runner>(around, boot_id());
+  return around;
+}
+
+void RunnerTest::restart() {
+  runner.reset();
+  reports.clear();
+  runner = std::make_unique<Runner>(surroundings(), boot_id());
   runner->begin();
 }
 

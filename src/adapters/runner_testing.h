@@ -20,6 +20,8 @@ struct RunnerTest : ::testing::Test {
   RunnerTest();
   ~RunnerTest() override;
 
+  // What the next runner knows of its daemon.
+  Surroundings surroundings();
   // As the daemon does at its end and its next start. What was not taken is forgotten.
   void restart();
 

@@ -37,6 +37,16 @@ TEST(PipelineWorkspace, IsKeptWhenThePipelineEnds) {
   EXPECT_TRUE(play.under_way().empty());
 }
 
+TEST(PipelineWorkspace, IsWhereAStepWorksAndWhatItFindsInItsEnvironment) {
+  Play play(Ended::with_workspace());
+  play.start();
+  play.finish(play.under_way().front(), with_values({{"path", "/w"}}));
+
+  EXPECT_EQ(play.step_shell().directory, "/w");
+  EXPECT_EQ(play.step_shell().environment.back(),
+            (std::pair<std::string, std::string>{"REEVE_WORKSPACE", "/w"}));
+}
+
 TEST(PipelineWorkspace, IsRemovedWhenSomebodySaysSo) {
   Ended play;
 
