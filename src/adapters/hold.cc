@@ -330,10 +330,13 @@ void Holding::collect() {
     outcome_.output = clean_text((spec_.only_stdout && !has_failed ? stdout_ : log_).recent());
   }
   outcome_.output = last_of(outcome_.output, output_kept);
-  const std::string published =
-      read_whole(folder_.file("output"), output_file_limit + 1).value_or("");
-  Result<Variables> values = parse_output(published);
-  if (published.size() > output_file_limit) {
+  const Result<std::string> published =
+      try_read_whole(folder_.file("output"), output_file_limit + 1);
+  Result<Variables> values = parse_output(published.value_or(""));
+  if (!published && published.error().code != Error::Code::NotFound) {
+    values = fail(Error::Code::BadRequest,
+                  "what it put in the place of $REEVE_OUTPUT cannot be read: a link, or no file");
+  } else if (published && published->size() > output_file_limit) {
     values = fail(Error::Code::BadRequest, "it wrote more than 4 MiB to $REEVE_OUTPUT");
   }
   if (out_words_.has_secrets()) {

@@ -69,6 +69,23 @@ TEST_F(HoldWordsTest, ASecretIsNotHandedOnInAnOutput) {
   }
 }
 
+// A value that arrived changed, or not at all, would be found much later.
+TEST_F(HoldWordsTest, AnOutputThatCannotArriveAsItIsFailsTheStep) {
+  const std::string replaced = "what it put in the place of $REEVE_OUTPUT cannot be read";
+  for (const auto& [text, error] : std::vector<std::pair<std::string, std::string>>{
+           {"printf 'k=a\\0b\\n' > $REEVE_OUTPUT", "output k has a NUL, or is not UTF-8"},
+           {"printf 'k=\\377\\n' > $REEVE_OUTPUT", "output k has a NUL, or is not UTF-8"},
+           {"echo k=v > out; ln -s \"$PWD/out\" $REEVE_OUTPUT", replaced},
+           {"mkfifo $REEVE_OUTPUT", replaced},
+           {"mkdir $REEVE_OUTPUT", replaced}}) {
+    std::filesystem::remove_all(home.at("run"));
+    const Outcome outcome = held(home, home.spec(text));
+    EXPECT_EQ(outcome.ended, Ended::Failed) << text;
+    EXPECT_TRUE(outcome.error.starts_with(error)) << text << ": " << outcome.error;
+    EXPECT_EQ(outcome.values, Variables{}) << text;
+  }
+}
+
 TEST_F(HoldWordsTest, WhatALogLeavesOutIsCounted) {
   BoundedLog log(home.at("kept"), 400);
   for (int i = 0; i < 100; ++i) log.write("0123456789");

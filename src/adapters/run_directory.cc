@@ -215,7 +215,12 @@ Result<Variables> parse_output(std::string_view text) {
           Error::Code::BadRequest,
           "there are more than " + std::to_string(most_values) + " values in $REEVE_OUTPUT");
     }
-    values.emplace_back(key, clean_text(line.substr(equals + 1)));
+    const std::string_view value = line.substr(equals + 1);
+    if (clean_text(value) != value) {
+      return fail(Error::Code::BadRequest,
+                  "output " + std::string(key) + " has a NUL, or is not UTF-8");
+    }
+    values.emplace_back(key, value);
   }
   return values;
 }

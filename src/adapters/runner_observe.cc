@@ -2,6 +2,7 @@
 #include "base/match.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <sys/epoll.h>
 #include <sys/wait.h>
@@ -133,7 +134,14 @@ void Runner::hold_ended(RunNo number) {
         outcome.timed_out = run.timed_out;
         ended(number, std::move(outcome));
       },
-      [&](const RunDirectory::Never&) { ended(number, failed("it could not be started")); },
+      [&](const RunDirectory::Never&) {
+        // It was there when the hold was started.
+        const bool is_gone = access(run.folder.path().c_str(), F_OK) != 0 && errno == ENOENT;
+        if (!is_gone) return ended(number, failed("it could not be started"));
+        const Result<std::vector<ProcessStatus>> left = left_of(run);
+        if (!left || !left->empty()) return orphan(run);
+        ended(number, {.ended = Ended::Unknown, .error = "the folder of its run is gone"});
+      },
       [&](const RunDirectory::Unreadable& it) {
         if (!it.may_pass) ended(number, {.ended = Ended::Unknown, .error = it.why});
       });

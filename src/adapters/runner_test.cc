@@ -321,6 +321,13 @@ TEST_F(RunnerTest, OneThatNeverBeganCanBeStarted) {
   EXPECT_EQ(outcome_of(start.id).output, "yes\n");
 }
 
+// It was started: to say that it was not would have it done again.
+TEST_F(RunnerTest, AFolderThatIsGoneMeansThatNobodyKnows) {
+  const Outcome outcome = play(shell("rm -rf \"$REEVE_RUN\"; exit 0").effect.what);
+  EXPECT_EQ(outcome.ended, Ended::Unknown);
+  EXPECT_EQ(outcome.error, "the folder of its run is gone");
+}
+
 TEST_F(RunnerTest, AKilledHoldMeansThatNobodyKnows) {
   const EffectId effect = begin(shell("until [ -e go ]; do sleep 0.02; done").effect.what);
   const RunDirectory folder(home.at("home/runs/" + to_text(effect)));

@@ -5,6 +5,7 @@
 #include "base/match.h"
 #include "codec/log_folder.h"
 #include "core/agent.h"
+#include "core/task_step.h"
 
 #include <fmt/format.h>
 
@@ -88,7 +89,7 @@ void show_answer(Tell& tell, const decision::Decision& decision, const decision:
 // ── Agents ──
 
 bool is_ending(const task::Task& task) {
-  return std::holds_alternative<task::Done>(task.state) && task.body != task::Body::None;
+  return std::holds_alternative<task::Done>(task.state) && !task::is_over(task);
 }
 
 namespace {

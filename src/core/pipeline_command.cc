@@ -65,6 +65,7 @@ reeve::Reply retry(Turn& turn, const Retry& command) {
     turn.arm(Due{id, Timer::Backoff}, std::nullopt);
   }
   moved(turn, id, move::Retry{command.force});
+  doubt_workspace(turn, id);
   enter(turn, id);
   return {Ok{}};
 }
@@ -80,6 +81,10 @@ reeve::Reply transition_to(Turn& turn, const Transition& command) {
   }
   if (std::holds_alternative<Leaving>(pipeline->course)) {
     return refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase");
+  }
+  // Whoever cancelled it waits for its end, and was promised that.
+  if (pipeline->verdict && pipeline->verdict->ending == Ending::Cancelled) {
+    return refused(Why::NotAllowed, to_text(id) + " is cleaning up");
   }
   wind_down(turn, id, JumpTo{command.phase});
   return {Ok{}};
@@ -115,6 +120,7 @@ reeve::Reply resume_from(Turn& turn, const ResumeFrom& command) {
   if (!reopen(turn, id)) return refused(Why::NotAllowed, to_text(id) + " has lost its item");
   close_circuit(turn, id, command.phase);
   moved(turn, id, move::Jump{command.phase});
+  doubt_workspace(turn, id);
   enter(turn, id);
   return {Ok{}};
 }
@@ -169,6 +175,10 @@ reeve::Reply pause(Turn& turn, const Pause& command) {
   if (!pipeline) return unknown(id);
   if (is_over(*pipeline)) return refused(Why::NotAllowed, to_text(id) + " has ended");
   if (pipeline->verdict) return refused(Why::NotAllowed, to_text(id) + " is cleaning up");
+  const Leaving* leaving = std::get_if<Leaving>(&pipeline->course);
+  if (leaving && std::holds_alternative<BeCancelled>(leaving->exit)) {
+    return refused(Why::NotAllowed, to_text(id) + " is being cancelled");
+  }
   if (pipeline->paused) return {Ok{}};
   const bool withdraw = !has_begun(*pipeline) && !std::holds_alternative<Idle>(pipeline->course);
   edit(turn, id).paused = true;

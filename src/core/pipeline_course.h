@@ -111,6 +111,8 @@ void prepared(Turn& turn, PipelineId id, const Outcome& outcome);
 void shell_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void strategy_ended(Turn& turn, PipelineId id, const Outcome& outcome);
 void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome);
+// A person has it tried again, perhaps after tidying up: the next phase makes sure of it first.
+void doubt_workspace(Turn& turn, PipelineId id);
 
 // Of a pipeline that is over: its workspace goes, and it has gone, or not.
 void clear_workspace(Turn& turn, PipelineId id, bool force);

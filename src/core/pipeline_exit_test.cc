@@ -56,6 +56,25 @@ TEST(PipelineExit, OnCancelRunsAfterTheEndWasObserved) {
   EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
 }
 
+// Whoever cancelled it waits for its end.
+TEST(PipelineExit, WhatIsBeingCancelledIsNeitherPausedNorSentElsewhere) {
+  definition::Pipeline fix = in_phases({shell("build"), shell("cleanup"), shell("more")});
+  fix.on_cancel = "cleanup";
+  Play play(fix);
+  const PipelineId id = play.start();
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  EXPECT_EQ(as<Refused>(play.ask(Pause{id})),
+            (Refused{Why::NotAllowed, to_text(id) + " is being cancelled"}));
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"cleanup", 1}}));
+  const Refused cleaning{Why::NotAllowed, to_text(id) + " is cleaning up"};
+  EXPECT_EQ(as<Refused>(play.ask(Pause{id})), cleaning);
+  EXPECT_EQ(as<Refused>(play.ask(Transition{id, "more"})), cleaning);
+  play.succeeds();
+  EXPECT_EQ(play.state_of(id), Status{Cancelled{}});
+}
+
 TEST(PipelineExit, OnCancelThatFailsIsCancelledAllTheSame) {
   definition::Pipeline fix = in_phases({shell("build"), shell("cleanup")});
   fix.on_cancel = "cleanup";

@@ -168,6 +168,7 @@ void decided(Turn& turn, const decision::PhaseOwner& owner, const decision::Answ
   switch (answer.choice) {
     case Choice::Retry:
       moved(turn, id, move::Retry{});
+      doubt_workspace(turn, id);
       return enter(turn, id);
     case Choice::Skip:
       moved(turn, id, move::Unblock{});

@@ -110,6 +110,9 @@ void enter(Turn& turn, PipelineId id) {
   if (is_circuit_open(pipeline, *plan.phase)) {
     return fail_phase(turn, id, {"circuit open: entered too often", Cause::Circuit});
   }
+  if (pipeline.doubts_workspace && plan.pipeline->workspace) {
+    return prepare(turn, id, *plan.pipeline->workspace);
+  }
   if (wants_workspace(pipeline, plan)) {
     if (!guards_come_first(plan)) return prepare(turn, id, *plan.pipeline->workspace);
     Filler fill(turn, pipeline);
@@ -140,16 +143,25 @@ void keep_workspace(Turn& turn, PipelineId id, const Outcome& outcome) {
   }
 }
 
+void doubt_workspace(Turn& turn, PipelineId id) {
+  if (!find(turn, id)->workspace.empty()) edit(turn, id).doubts_workspace = true;
+}
+
 void prepared(Turn& turn, PipelineId id, const Outcome& outcome) {
   const Plan plan = plan_of(turn, *find(turn, id));
   if (outcome.ended == Ended::Unknown && plan.pipeline && plan.pipeline->workspace) {
     return prepare(turn, id, *plan.pipeline->workspace);
   }
+  const bool was_doubted = find(turn, id)->doubts_workspace;
   keep_workspace(turn, id, outcome);
-  if (find(turn, id)->workspace.empty()) {
+  if (find(turn, id)->workspace.empty() || !strategy::has_succeeded(outcome)) {
     return fail_phase(turn, id, {"no workspace: " + strategy::error_of(outcome)});
   }
-  if (plan.phase && guards_come_first(plan)) return act(turn, id);
+  if (was_doubted) {
+    edit(turn, id).doubts_workspace = false;
+  } else if (plan.phase && guards_come_first(plan)) {
+    return act(turn, id);
+  }
   edit(turn, id).course = Guarding{};
   watch(turn, id);
 }

@@ -304,6 +304,7 @@ struct Pipeline {
   Time phase_started_at;
   std::optional<Time> ended_at;
   PersistentMap<std::string, bool> left;  // phases that ended, the last time: whether well
+  bool doubts_workspace = false;          // it may be gone
 
   bool operator==(const Pipeline&) const = default;
 };

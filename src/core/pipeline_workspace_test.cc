@@ -106,6 +106,34 @@ TEST(PipelineWorkspace, WhoIsRetriedWithoutOneGetsANewOne) {
   EXPECT_EQ(play.under_way_as<WorktreeAdd>(play.under_way().front()).branch, "b");
 }
 
+// Somebody may have tidied up.
+TEST(PipelineWorkspace, WhoIsRetriedByAPersonMakesSureOfIt) {
+  for (const bool from_there : {false, true}) {
+    Ended play(1);
+    if (from_there) {
+      EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{play.id, "build"})));
+    } else {
+      EXPECT_TRUE(is<Ok>(play.ask(Retry{play.id})));
+    }
+    EXPECT_EQ(play.under_way_as<WorktreeAdd>(play.under_way().front()).branch, "b");
+    EXPECT_EQ(play.of(play.id).workspace, "/w") << "it is its own meanwhile";
+    play.finish(play.under_way().front(), with_values({{"path", "/w"}}));
+    EXPECT_EQ(play.step_shell().directory, "/w");
+    play.succeeds();
+    EXPECT_EQ(play.state_of(play.id), Status{Done{}});
+  }
+}
+
+TEST(PipelineWorkspace, ThatCannotBeMadeAgainFailsThePhaseAndStaysItsOwn) {
+  Ended play(1);
+  play.ask(Retry{play.id});
+  play.finish(play.under_way().front(), exit_code(1));
+  EXPECT_TRUE(std::holds_alternative<Failed>(play.state_of(play.id)));
+  EXPECT_EQ(play.of(play.id).workspace, "/w");
+  play.ask(Retry{play.id});
+  EXPECT_EQ(play.all_under_way<WorktreeAdd>().size(), 1u);
+}
+
 TEST(PipelineWorkspace, ThatIsBeingRemovedKeepsItsPipelineInMind) {
   Ended play;
   play.ask(RemoveWorkspace{play.id});

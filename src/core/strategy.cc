@@ -108,8 +108,8 @@ Step attempt_ended(Strategy strategy,
   return {std::move(strategy), RunRollback{number, approach.rollback}};
 }
 
-// A rollback of which nobody knows how it ended has not been seen to succeed: to try the next
-// approach on top of it would be a guess.
+// A rollback of which nobody knows how it ended has not been seen to succeed, nor to fail: to try
+// the next approach on top of it would be a guess.
 Step rollback_ended(Strategy strategy,
                     const definition::Strategy& definition,
                     RollingBack from,
@@ -118,7 +118,7 @@ Step rollback_ended(Strategy strategy,
   if (outcome.ended == Ended::Unknown) {
     return ended(
         std::move(strategy),
-        Failed{"nobody knows whether " + name + " was rolled back, after: " + from.error, true});
+        Unclear{"nobody knows whether " + name + " was rolled back, after: " + from.error});
   }
   if (!has_succeeded(outcome)) {
     return ended(std::move(strategy),

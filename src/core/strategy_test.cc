@@ -148,11 +148,11 @@ TEST(Strategy, AFailingRollbackIsFatalAndSaysSo) {
             (Step{{failed, "c0ffee"}, failed}));
 }
 
-TEST(Strategy, ARollbackOfUnknownEndIsFatalToo) {
-  const Failed failed{"nobody knows whether rebase was rolled back, after: exit code 1", true};
+TEST(Strategy, ARollbackOfUnknownEndIsToldUpward) {
+  const Unclear unclear{"nobody knows whether rebase was rolled back, after: exit code 1"};
 
   EXPECT_EQ(finished({RollingBack{1, "exit code 1"}, "c0ffee"}, merge(), unknown()),
-            (Step{{failed, "c0ffee"}, failed}));
+            (Step{{unclear, "c0ffee"}, unclear}));
 }
 
 TEST(Strategy, AnAttemptOfUnknownEndIsToldUpward) {

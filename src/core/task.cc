@@ -60,11 +60,11 @@ void start(Turn& turn, Task& task, Effects effects) {
       turn.emit(emit.project, emit.event);
       continue;
     }
-    const bool is_run = std::holds_alternative<Spawn>(outgoing->what);
-    const bool is_kill = std::holds_alternative<reeve::Kill>(outgoing->what);
+    const Part part = std::get<Address>(outgoing->to).part;
     const EffectId id = turn.start(std::move(outgoing->what), std::move(outgoing->to));
-    if (is_run) task.run = id;
-    if (is_kill) task.kill = id;
+    if (part == Part::Spawn) task.run = id;
+    if (part == Part::Kill) task.kill = id;
+    if (part == Part::Checkpoint) task.checkpoint = id;
   }
 }
 
@@ -337,6 +337,8 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
       return;
     case Part::Checkpoint:
       return carry_out(turn, checkpointed(*task));
+    case Part::EndCheckpoint:
+      return;  // how the checkpoint itself ended says it, too
   }
 }
 

@@ -150,6 +150,7 @@ struct Task {
   std::string word = {};             // what a person said with `restart`, for the next attempt
   Outcome last = {};                 // what the body said that is gone, until that was reported
   std::optional<Time> over_at = {};  // when its end was reported
+  EffectId checkpoint = {};          // while `checkpointing`; none once it was told to end
 
   bool operator==(const Task&) const = default;
 };
@@ -381,7 +382,7 @@ struct Due {
   auto operator<=>(const Due&) const = default;
 };
 
-enum class Part : std::uint8_t { Spawn, Kill, Nudge, Send, Checkpoint };
+enum class Part : std::uint8_t { Spawn, Kill, Nudge, Send, Checkpoint, EndCheckpoint };
 
 // Where the outcome of an effect goes.
 struct Address {

@@ -155,10 +155,13 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
 
 Next checkpointed(Task task) {
   task.checkpointing = false;
+  task.checkpoint = {};
   return {std::move(task), {}};
 }
 
-bool is_over(const Task& task) { return is_done(task) && task.body == Body::None; }
+bool is_over(const Task& task) {
+  return is_done(task) && task.body == Body::None && !task.checkpointing;
+}
 
 bool was_told_to_fail(const Task& task) {
   const Done* done = std::get_if<Done>(&task.state);

@@ -95,6 +95,12 @@ void end_body(Hand& hand) {
   if (!agent_of(task).session) kill.target = task.run;
   hand.start(std::move(kill), Part::Kill);
   task.body = Body::Ending;
+  // One that is under way when its agent ends by itself is waited for: half a commit would be in
+  // the way of whoever comes next.
+  if (task.checkpoint == EffectId{}) return;
+  reeve::Kill checkpoint{task.attempt, limits::kill_grace};
+  checkpoint.target = std::exchange(task.checkpoint, {});
+  hand.start(std::move(checkpoint), Part::EndCheckpoint);
 }
 
 void end(Hand& hand, Result result) {

@@ -10,8 +10,10 @@ namespace {
 bool fit(const Task& task) {
   switch (task.body) {
     case Body::None:
-      return !std::holds_alternative<Pending>(task.state) &&
-             !std::holds_alternative<Running>(task.state);
+      // One that begins anew waits for the checkpoint that is still being made.
+      return std::holds_alternative<Pending>(task.state)
+                 ? task.checkpointing
+                 : !std::holds_alternative<Running>(task.state);
     case Body::Starting:
       return std::holds_alternative<Pending>(task.state);
     case Body::Live:
@@ -37,6 +39,9 @@ void check_task(const State& state, const Task& task, Violations& violations) {
   }
   if (task.body == Body::Ending && !state.outbox.contains(task.kill)) {
     complain("waits for an end that nobody carries out");
+  }
+  if (task.checkpoint != EffectId{} && !state.outbox.contains(task.checkpoint)) {
+    complain("waits for a checkpoint that nobody makes");
   }
   if (is_over(task) != task.over_at.has_value()) complain("is over, and nobody was told");
   const Attempt* attempt = table.attempts.find(task.attempt);

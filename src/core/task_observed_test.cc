@@ -63,6 +63,58 @@ TEST(TaskObserved, ARunThatHasEndedMakesNoCheckpointAnyMore) {
   EXPECT_TRUE(world.started.empty());
 }
 
+// It works on what the next phase will work on.
+TEST(TaskObserved, ARunIsOverWhenTheCheckpointThatIsBeingMadeHasEndedToo) {
+  Begin begin = resolver();
+  begin.agent.idle_timeout = 10h;
+  begin.agent.checkpoint_every = 10min;
+  begin.agent.checkpoint_run = "git commit";
+  World world;
+  const WorkId id = begin_running(world, begin);
+  world.pass(10min);
+  const EffectId checkpoint = open_effect<Shell>(world);
+  world.finish(open_effect<Spawn>(world), exit_with(0));
+  EXPECT_EQ(world.state.outbox.size(), 1u) << "half a commit is of no use to anybody";
+  EXPECT_FALSE(is_over(the(world, id)));
+  world.finish(checkpoint, exit_with(0));
+  EXPECT_TRUE(is_over(the(world, id)));
+}
+
+TEST(TaskObserved, WhoeverEndsItEndsItsCheckpointAsWell) {
+  Begin begin = resolver();
+  begin.agent.idle_timeout = 10h;
+  begin.agent.checkpoint_every = 10min;
+  begin.agent.checkpoint_run = "git commit";
+  for (const bool anew : {false, true}) {
+    World world;
+    const WorkId id = begin_running(world, begin);
+    world.pass(10min);
+    const EffectId checkpoint = open_effect<Shell>(world);
+    const EffectId run = open_effect<Spawn>(world);
+    if (anew) {
+      world.ask(Restart{id});
+    } else {
+      world.ask(Kill{id});
+    }
+    std::vector<EffectId> kills;
+    bool is_killed = false;
+    for (const auto& [effect, entry] : world.state.outbox) {
+      const reeve::Kill* kill = std::get_if<reeve::Kill>(&entry.effect.what);
+      if (kill) kills.push_back(effect);
+      if (kill && kill->target == decltype(kill->target){checkpoint}) is_killed = true;
+    }
+    EXPECT_EQ(kills.size(), 2u);
+    EXPECT_TRUE(is_killed);
+    world.finish(run, exit_with(143));
+    for (const EffectId kill : kills) world.finish(kill);
+    EXPECT_FALSE(is_over(the(world, id)));
+    EXPECT_EQ(the(world, id).attempt, id) << "the next attempt begins when nothing is left";
+    world.finish(checkpoint, exit_with(143));
+    EXPECT_EQ(is_over(the(world, id)), !anew);
+    EXPECT_EQ(the(world, id).attempt != id, anew);
+  }
+}
+
 TEST(TaskObserved, TheTimeoutOfItsPhaseWaitsForTheNewsAsWell) {
   definition::Phase work = pipeline::testing::phase("work", definition::RunAgent{"fixer"});
   work.timeout = 1h;

@@ -97,9 +97,16 @@ TEST(TaskRun, ASessionWhoseEndNobodySawIsNotDone) {
   Outcome unknown;
   unknown.ended = Ended::Unknown;
   EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Unknown);
-  // Who asked for another answer than that it is done gets it.
+  // Who asked for another answer than that it is done gets it, but for a phase: that says with
+  // `on_unknown` what follows.
   begin.agent.on_exit = definition::DoFail{};
-  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Failed);
+  for (const PipelineId phase_of : {PipelineId{}, PipelineId{5}}) {
+    begin.pipeline = phase_of;
+    EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended,
+              phase_of ? Ended::Unknown : Ended::Failed);
+  }
+  begin.agent.on_exit = definition::DoRestart{2};
+  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Unknown);
 }
 
 // Its program failed, died, or was ended by somebody else than us.

@@ -175,7 +175,9 @@ Task make(WorkId id, Begin begin) {
   return task;
 }
 
-bool wants_spawn(const Task& task) { return is_pending(task) && task.body == Body::None; }
+bool wants_spawn(const Task& task) {
+  return is_pending(task) && task.body == Body::None && !task.checkpointing;
+}
 
 Next spawn(Task task, WorkId attempt, Time now) {
   Hand hand{std::move(task), now};
@@ -185,7 +187,6 @@ Next spawn(Task task, WorkId attempt, Time now) {
   next.attempt = attempt;
   next.seen = {};
   next.cooldown_until = next.responded_at = Time::min();
-  next.checkpointing = false;
   next.last = {};
   next.body = Body::Starting;
   std::optional<Duration> timeout;
@@ -335,8 +336,10 @@ Next gone(Task task, const Outcome& last, Time now) {
       judge(hand,
             Reason::SessionDead,
             fails ? definition::Response{definition::DoFail{}} : agent.on_error);
-    } else if (failed && std::holds_alternative<definition::DoDone>(agent.on_exit)) {
-      // That nobody saw how it ended does not mean that its work is done.
+    } else if (failed && (next.begun->pipeline ||
+                          std::holds_alternative<definition::DoDone>(agent.on_exit))) {
+      // That nobody saw how it ended does not mean that its work is done; nor is it for `on_exit`
+      // to do it again: a phase says with `on_unknown` what follows.
       end(hand, *failed);
     } else {
       judge(hand, Reason::SessionDead, agent.on_exit);
