@@ -447,7 +447,7 @@ class Watching(Project):
         """)
         id = self.failed("go")["id"]
         self.until(lambda: len(self.lines("hooks")) == 2 and self.lines("told"))
-        self.assertEqual(sorted(self.lines("hooks")), ["a b", f"pipeline failed {id} go go: exit code 1"])
+        self.assertEqual(sorted(self.lines("hooks")), ["a b", f"pipeline failed {id} go go: exit code 1: step:made emitted"])
         told = json.loads(self.lines("told")[0])
         self.assertEqual((told["name"], told["subject"]), ("pipeline:failed", id))
 
