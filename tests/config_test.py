@@ -288,6 +288,8 @@ class Effects(Config):
         self.until(lambda: began() == 1)
         self.reeve("queue", "push", "q", "1")
         self.assertEqual(began(), 1)
+        self.assertIn("its program runs", self.out("why", ids[0]))
+        self.assertIn("its program waits for one of the 1 places", self.out("why", ids[2]))
         # The one that runs goes on; the daemon is told, and one more begins.
         self.reeve("config", "set", "limits.running_effects", "2")
         self.until(lambda: began() == 2)

@@ -328,45 +328,47 @@ std::optional<Block> block_of(const Tell& tell, const State& state, const Pipeli
   return block;
 }
 
-namespace {
-
-std::string run_of_agent(const State& state, WorkId work) {
-  const task::Task* task = state.tasks.tasks.find(work);
-  const bool is_there = task && task->attempt && task->body != task::Body::None;
-  return is_there ? run_text(task->run) : std::string();
-}
-
-}  // namespace
-
-std::string run_of(const State& state, const Pipeline& pipeline) {
-  const auto of_action = [&](const pipeline::Acting& acting) {
+std::optional<EffectId> program_of(const State& state, const Pipeline& pipeline) {
+  using Answer = std::optional<EffectId>;
+  const auto of_agent = [&](WorkId work) -> Answer {
+    const task::Task* task = state.tasks.tasks.find(work);
+    const bool is_there = task && task->attempt && task->body != task::Body::None;
+    return is_there ? Answer(task->run) : std::nullopt;
+  };
+  const auto of_either = [&](const std::variant<EffectId, WorkId>& either) -> Answer {
     return match(
-        acting.what,
-        [](const pipeline::ShellRun& run) { return run_text(run.effect); },
-        [&](const pipeline::AgentRun& run) { return run_of_agent(state, run.work); },
-        [&](const pipeline::StrategyRun& run) {
-          const EffectId* effect = std::get_if<EffectId>(&run.running);
-          if (effect) return run_text(*effect);
-          const WorkId* work = std::get_if<WorkId>(&run.running);
-          return work ? run_of_agent(state, *work) : std::string();
-        },
-        [](const pipeline::Children&) { return std::string(); });
+        either,
+        [](const EffectId& effect) -> Answer { return effect; },
+        [&](const WorkId& work) -> Answer { return of_agent(work); });
   };
   return match(
       pipeline.course,
-      [](const pipeline::Idle&) { return std::string(); },
-      [](const pipeline::Entering&) { return std::string(); },
-      [](const pipeline::Preparing& preparing) { return run_text(preparing.effect); },
-      [](const pipeline::Guarding& at) { return at.check ? run_text(*at.check) : std::string(); },
-      [](const pipeline::Acquiring&) { return std::string(); },
-      of_action,
-      [&](const pipeline::Leaving& leaving) {
-        const EffectId* effect = std::get_if<EffectId>(&leaving.still);
-        if (effect) return run_text(*effect);
-        const WorkId* work = std::get_if<WorkId>(&leaving.still);
-        return work ? run_of_agent(state, *work) : std::string();
+      [](const pipeline::Idle&) -> Answer { return std::nullopt; },
+      [](const pipeline::Entering&) -> Answer { return std::nullopt; },
+      [](const pipeline::Preparing& at) -> Answer { return at.effect; },
+      [](const pipeline::Guarding& at) -> Answer { return at.check; },
+      [](const pipeline::Acquiring&) -> Answer { return std::nullopt; },
+      [&](const pipeline::Acting& acting) -> Answer {
+        return match(
+            acting.what,
+            [](const pipeline::ShellRun& run) -> Answer { return run.effect; },
+            [&](const pipeline::AgentRun& run) -> Answer { return of_agent(run.work); },
+            [&](const pipeline::StrategyRun& run) -> Answer { return of_either(run.running); },
+            [](const pipeline::Children&) -> Answer { return std::nullopt; });
       },
-      [](const pipeline::Clearing& clearing) { return run_text(clearing.effect); });
+      [&](const pipeline::Leaving& at) -> Answer {
+        return match(
+            at.still,
+            [](const EffectId& effect) -> Answer { return effect; },
+            [&](const WorkId& work) -> Answer { return of_agent(work); },
+            [](const pipeline::Children&) -> Answer { return std::nullopt; });
+      },
+      [](const pipeline::Clearing& at) -> Answer { return at.effect; });
+}
+
+std::string run_of(const State& state, const Pipeline& pipeline) {
+  const std::optional<EffectId> program = program_of(state, pipeline);
+  return program ? run_text(*program) : std::string();
 }
 
 void show_pipeline(Tell& tell, const State& state, const Pipeline& pipeline, bool in_list) {

@@ -43,7 +43,9 @@ std::optional<GuardLook> guard_of(const State& state, const pipeline::Pipeline& 
 const definition::Pipeline* definition_of(const State& state, const pipeline::Pipeline& pipeline);
 const definition::Phase* phase_in(const definition::Pipeline& definition, std::string_view name);
 
-// The run under way: `<sequence>-<index>`, the name of its folder; empty if there is none.
+// The program that runs for it, or has yet to find room to.
+std::optional<EffectId> program_of(const State& state, const pipeline::Pipeline& pipeline);
+// That as `<sequence>-<index>`, the name of its folder; empty if there is none.
 std::string run_of(const State& state, const pipeline::Pipeline& pipeline);
 
 // A line of a list, or all there is to know.

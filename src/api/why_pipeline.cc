@@ -41,6 +41,19 @@ bool is_being_ended(const GuardLook& look) {
   return look.definition && guard::is_ending(*look.guard, *look.definition);
 }
 
+// So many run as may; empty if that is not what it waits for.
+std::string wants_room(const engine::Outbox& outbox,
+                       const State& state,
+                       const pipeline::Pipeline& pipeline) {
+  const std::optional<EffectId> program = program_of(state, pipeline);
+  if (!program || !outbox.waits_for_room(*program)) return {};
+  return fmt::format(
+      "its program waits for one of the {} places that there are for all of them; see `reeve "
+      "config "
+      "describe limits.running_effects`",
+      outbox.most_running());
+}
+
 std::string what_it_does(const State& state, const pipeline::Pipeline& pipeline, Time now) {
   const std::string since = ago(pipeline.phase_started_at, now);
   return match(
@@ -200,7 +213,8 @@ void Chain::running(const pipeline::Pipeline& pipeline) {
   json.key("pipeline").plain(to_text(pipeline.id));
   json.field("pipeline_name", pipeline.origin->name).field("depth", depth_);
   tell_.moment("since", pipeline.phase_started_at);
-  json.field("detail", what_it_does(state_, pipeline, now_));
+  const std::string room = wants_room(tell_.desk().engine().outbox(), state_, pipeline);
+  json.field("detail", room.empty() ? what_it_does(state_, pipeline, now_) : room);
   if (const std::string run = run_of(state_, pipeline); !run.empty()) json.field("run", run);
   const std::vector<PipelineId> open = open_children(state_, pipeline.id);
   if (!open.empty()) json.field("children", open.size());

@@ -69,6 +69,9 @@ class Outbox {
 
   bool observing() const { return observing_ != 0; }
   bool is_observing(EffectId id) const;
+  // Nothing else is in its way but that as many run as may.
+  bool waits_for_room(EffectId id) const { return ready_.contains(id); }
+  std::size_t most_running() const { return most_running_; }
   std::size_t running() const { return running_; }
   std::size_t size() const { return effects_.size(); }
 

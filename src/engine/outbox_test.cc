@@ -53,6 +53,20 @@ TEST_F(EngineOutbox, WhatHasNoSubjectInCommonRunsSideBySide) {
   EXPECT_EQ(outbox.take_ready(), Ids{});
 }
 
+TEST_F(EngineOutbox, WhatIsOverTheLimitWaitsForRoomAndWhatIsBehindAnotherForThat) {
+  for (const std::uint64_t sequence : {1U, 2U, 3U}) add(sequence, shell());
+  add(4, shell(pipeline));
+  add(5, shell(pipeline));
+  outbox.take_ready();
+  EXPECT_FALSE(outbox.waits_for_room(id(2)));
+  EXPECT_TRUE(outbox.waits_for_room(id(3)));
+  EXPECT_TRUE(outbox.waits_for_room(id(4)));
+  EXPECT_FALSE(outbox.waits_for_room(id(5)));
+  outbox.ended(id(1));
+  outbox.take_ready();
+  EXPECT_FALSE(outbox.waits_for_room(id(3)));
+}
+
 TEST_F(EngineOutbox, OnOneSubjectTheNextRunsWhenTheOneBeforeHasItsOutcome) {
   add(1, shell(pipeline));
   add(2, shell(pipeline));
