@@ -6,6 +6,63 @@ import textwrap
 from reeve_testing import Home
 
 
+# A parent, two children side by side, and what they hold and wait for.
+FAMILY = """
+    [command.fan]
+    run = { pipeline = "fan" }
+    [pipeline.fan]
+    on_fail = "fail"
+    [[pipeline.fan.phase]]
+    name     = "all"
+    parallel = ["c1", "c2"]
+    [[pipeline.fan.phase]]
+    name = "after"
+    run  = "echo the parent"
+
+    [pipeline.c1]
+    [[pipeline.c1.phase]]
+    name = "s"
+    lock = "left"
+    run  = "echo one speaks; while [ -e hold ]; do sleep 0.05; done"
+    [pipeline.c2]
+    [[pipeline.c2.phase]]
+    name = "s"
+    lock = "right"
+    run  = "echo two speaks; while [ -e hold ]; do sleep 0.05; done"
+
+    [lock.left]
+    [lock.right]
+
+    [command.each]
+    run = { pipeline = "each" }
+    [pipeline.each]
+    [[pipeline.each.phase]]
+    name     = "all"
+    for_each = "[1, 2]"
+    max      = 1
+    pipeline = "one"
+    [pipeline.one]
+    inputs = ["number"]
+    [[pipeline.one.phase]]
+    name = "s"
+    run  = "echo number {number}"
+
+    [command.loop]
+    run = { pipeline = "loop" }
+    [pipeline.loop]
+    [[pipeline.loop.phase]]
+    name = "a"
+    run  = "echo a; test -e second"
+    retry = { max = 1, delay = "10ms" }
+    on_fail = "mend"
+    next    = "end"
+    [[pipeline.loop.phase]]
+    name = "mend"
+    run  = "echo mended; touch second"
+    next = "a"
+"""
+
+
 class Project(Home):
     """A project with runbooks in it."""
 
