@@ -239,10 +239,13 @@ def a_full_disk_refuses_new_work_and_lets_the_old_be_finished():
 
 
 def all_threads_are_traced(pid):
-    for thread in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{thread}/status", encoding="ascii") as status:
-            if "TracerPid:\t0\n" in status.read():
-                return False
+    try:
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/status", encoding="ascii") as status:
+                if "TracerPid:\t0\n" in status.read():
+                    return False
+    except FileNotFoundError:
+        return False  # one has ended meanwhile
     return True
 
 

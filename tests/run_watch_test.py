@@ -48,7 +48,10 @@ class Held(Project):
 
         def look():
             folder = f"/proc/{process.pid}/fd"
-            links = [os.readlink(os.path.join(folder, each)) for each in os.listdir(folder)]
+            try:
+                links = [os.readlink(os.path.join(folder, each)) for each in os.listdir(folder)]
+            except FileNotFoundError:
+                return False  # one was closed meanwhile
             return any(link.startswith("socket:") for link in links)
 
         self.until(look)
