@@ -297,6 +297,25 @@ class Effects(Config):
         self.reeve("wait", *ids, "--timeout", "30s")
         self.assertEqual(began(), 3)
 
+    def test_a_guard_and_a_hook_do_not_wait_for_the_places_of_steps(self):
+        gate = os.path.join(self.work, "gate")
+        self.runbook(
+            '[command.long]\nrun = { pipeline = "long" }\n[command.guarded]\nrun = { pipeline = "guarded" }\n'
+            '[guard.ready]\ncondition = "true"\ntimeout = "1m"\n'
+            '[pipeline.long]\n[[pipeline.long.phase]]\nname = "do"\n'
+            f'run = "while ! test -e {gate}; do sleep 0.05; done"\n'
+            '[pipeline.guarded]\n[[pipeline.guarded.phase]]\nname = "do"\npre = ["ready"]\nrun = "true"\n'
+            f'[events]\n"guard:passed" = "touch {self.work}/passed"\n'
+        )
+        self.reeve("config", "set", "limits.running_effects", "1")
+        long = self.out("run", "long", "-q")
+        self.until(lambda: "its program runs" in self.out("why", long))
+        guarded = self.out("run", "guarded", "-q")
+        self.until(lambda: os.path.exists(os.path.join(self.work, "passed")))
+        self.until(lambda: "its program waits for one of the 1 places" in self.out("why", guarded))
+        self.write(gate, "")
+        self.reeve("wait", long, guarded, "--timeout", "30s")
+
     def test_limits_run_output_is_how_much_of_a_run_is_kept(self):
         self.runbook(
             '[command.x]\nrun = { pipeline = "p" }\n[pipeline.p]\n[[pipeline.p.phase]]\nname = "do"\n'

@@ -363,7 +363,7 @@ class Rough(Home):
         id = self.go("guarded", "mistyped")
         self.reeve("wait", id, "--timeout", "60s", code=1, timeout=70)
         error = self.data("show", id)["error"]
-        self.assertIn("guard mistyped: is broken: three checks in a row could not be made", error)
+        self.assertIn("guard mistyped is broken: three checks in a row could not be made", error)
         self.assertEqual(self.lines("looks.log"), ["looked"] * 3)
         told = self.out("events", "--json", "-n", "1000", "--match", "guard:*").splitlines()
         told = [json.loads(line) for line in told]

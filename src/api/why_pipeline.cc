@@ -49,8 +49,7 @@ std::string wants_room(const engine::Outbox& outbox,
   if (!program || !outbox.waits_for_room(*program)) return {};
   return fmt::format(
       "its program waits for one of the {} places that there are for all of them; see `reeve "
-      "config "
-      "describe limits.running_effects`",
+      "config describe limits.running_effects`",
       outbox.most_running());
 }
 

@@ -63,7 +63,8 @@ constexpr std::array table{
     Key{.name = "limits.running_effects",
         .kind = Kind::Integer,
         .standard = "64",
-        .says = "How many steps, guards, hooks and the like run at a time; the others wait.",
+        .says =
+            "How many steps run at a time; guards, hooks and messages have as many places again.",
         .stands = Stands::User,
         .effect = Effect::AtOnce,
         .least = 1,

@@ -145,7 +145,7 @@ void go_on(Turn& turn,
         // By answer, or by time, it may fail in the middle of a check.
         wind_down(turn,
                   id,
-                  FailWith{{"guard " + name + ": " + guard::text_of(failed.reason),
+                  FailWith{{"guard " + name + " " + guard::text_of(failed.reason),
                             told ? Cause::Told : Cause::Guard,
                             step.guard.last_output}});
       });

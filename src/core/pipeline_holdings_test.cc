@@ -230,14 +230,19 @@ TEST(PipelineHoldings, AChildThatWouldWaitForItsParentFailsInstead) {
   EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
 }
 
-// A step had no room for asking, and before the next tick the pipeline ended.
-void ask_too_late(Play& play, PipelineId id) {
+// A step has no room for a phase to ask: its word waits for the next tick.
+void ask_later(Play& play, PipelineId id, std::uint64_t entry) {
   grant::Request request;
   request.holder = as_holder(id);
   request.locks = {{main_lock, {}, {}}};
-  request.origin = grant::ToPhase{id, 1};
+  request.origin = grant::ToPhase{id, entry};
   request.wait = Duration::max();
   play.state.chores.waiting.set(++play.state.chores.last, CarryOn{{AcquireLock{request}}, {}});
+}
+
+// Before the tick the pipeline ended.
+void ask_too_late(Play& play, PipelineId id) {
+  ask_later(play, id, 1);
   play.forget();
   play.input(Tick{});
 }
@@ -264,6 +269,26 @@ TEST(PipelineHoldings, APhaseThatWasLeftDoesNotWaitForWhatAnotherHolds) {
 
   EXPECT_TRUE(play.state.grants.waiters.empty());
   EXPECT_EQ(*holder_of_lock(play, main_lock), as_holder(other));
+}
+
+// Nor had the step room for the phase before to leave the line: it is served, and the phase at
+// hand, which wants the same, keeps what came. Then that one is left too.
+TEST(PipelineHoldings, AGrantThatCameTooLateEndsWithThePhaseThatKeptIt) {
+  Play play({locked("build", {"main"})});
+  play.load();
+  take(play, main_lock);
+  const PipelineId id = play.start();
+  const std::uint64_t entry = ++play.state.pipelines.pipelines.edit(id)->entry;
+  ask_later(play, id, entry);
+  give(play, main_lock);
+  ASSERT_TRUE(holds(play, id, main_lock));
+  ASSERT_FALSE(play.of(id).holding.granted);
+
+  play.ask(Pause{id});
+  play.pass(0s);
+
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Paused, "build", 1, start}}));
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr);
 }
 
 // Twenty phases end in one tick and give sixty locks back each: more than a step carries out. The

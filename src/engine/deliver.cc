@@ -69,7 +69,7 @@ void Engine::release(Pending& pending) {
     }
     events_.append(std::move(event));
   }
-  for (const Start& start : said.effects) outbox_.add(start.id, start.effect.what, state_);
+  for (const Start& start : said.effects) outbox_.add(start.id, start.effect, state_);
   for (const EffectId left : pending.ended) outbox_.ended(left);
 }
 

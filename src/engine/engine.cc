@@ -39,10 +39,10 @@ void Engine::begin(Stamp stamp) {
   for (const auto& [id, started] : state_.outbox) {
     if (planted(Bug::EffectForgotten)) continue;
     if (planted(Bug::RedoUnobserved)) {
-      outbox_.add(id, started.effect.what, state_);
+      outbox_.add(id, started.effect, state_);
       continue;
     }
-    outbox_.add_to_observe(id, started.effect.what, state_);
+    outbox_.add_to_observe(id, started.effect, state_);
   }
   observes_ = outbox_.observing();
   observing_until_ = stamp.now + limits::observing;
@@ -111,7 +111,7 @@ void Engine::input(const Input& input, Stamp stamp, Ticket ticket) {
   }
   if (planted(Bug::EffectsEarly)) {
     for (const Start& start : std::exchange(said.effects, {})) {
-      outbox_.add(start.id, start.effect.what, state_);
+      outbox_.add(start.id, start.effect, state_);
     }
   }
   Pending pending{.after = state_.sequence, .ticket = ticket, .now = stamp.now};

@@ -26,7 +26,8 @@ inline constexpr std::uint64_t batch_bytes = std::uint64_t{1} << 20U;
 // hear of its end, takes about as long, and everybody who could be decided about waits for it.
 inline constexpr std::chrono::nanoseconds quick_commit = 500us;
 
-// Effects that run at the same time; the others wait in the outbox. Kills never wait.
+// Effects that run at the same time, and as many brief ones (engine/outbox.h); the others wait in
+// the outbox. Kills never wait.
 inline constexpr std::size_t running_effects = 64;
 
 // Events kept in memory for followers.

@@ -21,6 +21,11 @@ Subjects of_repository(PipelineId pipeline, const State& state) {
 
 bool is_kill(const Outer& effect) { return std::holds_alternative<Kill>(effect); }
 
+bool is_at_its_guards(PipelineId pipeline, const State& state) {
+  const pipeline::Pipeline* found = state.pipelines.pipelines.find(pipeline);
+  return found && std::holds_alternative<pipeline::Guarding>(found->course);
+}
+
 }  // namespace
 
 std::vector<EffectSubject> subjects_of(const Outer& effect, const State& state) {
@@ -49,18 +54,38 @@ std::vector<EffectSubject> subjects_of(const Outer& effect, const State& state) 
       [](const TakeQueueItem&) { return Subjects{}; });
 }
 
-void Outbox::add(EffectId id, const Outer& effect, const State& state) {
+bool is_brief(const Outgoing& effect, const State& state) {
+  return match(
+      effect.what,
+      [&](const Shell& shell) {
+        const bool is_hook = std::holds_alternative<ToNobody>(effect.to);
+        return is_hook || is_at_its_guards(shell.pipeline, state);
+      },
+      [](const Spawn&) { return false; },
+      [](const Send&) { return true; },
+      [](const Kill&) { return false; },  // it needs no room
+      [](const Nudge&) { return true; },
+      [](const WorktreeAdd&) { return false; },
+      [](const WorktreeRemove&) { return false; },
+      [](const Merge&) { return false; },
+      [](const Notify&) { return true; },
+      [](const PollQueue&) { return true; },
+      [](const TakeQueueItem&) { return true; });
+}
+
+void Outbox::add(EffectId id, const Outgoing& effect, const State& state) {
   insert(id, effect, state, Stage::Waiting);
 }
 
-void Outbox::add_to_observe(EffectId id, const Outer& effect, const State& state) {
+void Outbox::add_to_observe(EffectId id, const Outgoing& effect, const State& state) {
   insert(id, effect, state, Stage::Observing);
   ++observing_;
 }
 
-void Outbox::insert(EffectId id, const Outer& effect, const State& state, Stage stage) {
-  const auto [place, is_new] =
-      effects_.emplace(id, Known{stage, is_kill(effect), subjects_of(effect, state)});
+void Outbox::insert(EffectId id, const Outgoing& effect, const State& state, Stage stage) {
+  const auto [place, is_new] = effects_.emplace(
+      id,
+      Known{stage, is_kill(effect.what), is_brief(effect, state), subjects_of(effect.what, state)});
   CHECK(is_new);
   for (const EffectSubject& subject : place->second.subjects) lines_[subject].insert(id);
   consider(id);
@@ -79,7 +104,7 @@ void Outbox::consider(EffectId id) {
   if (known.kill) {
     ready_kills_.insert(id);
   } else if (is_first(id, known)) {
-    ready_.insert(id);
+    room_of(known).ready.insert(id);
   }
 }
 
@@ -97,7 +122,7 @@ bool Outbox::still_running(EffectId id) {
   if (found == effects_.end() || found->second.stage != Stage::Observing) return false;
   found->second.stage = Stage::Running;
   --observing_;
-  if (!found->second.kill) ++running_;
+  if (!found->second.kill) ++room_of(found->second).running;
   return true;
 }
 
@@ -106,10 +131,10 @@ void Outbox::ended(EffectId id) {
   if (found == effects_.end()) return;
   const Known known = std::move(found->second);
   effects_.erase(found);
-  ready_.erase(id);
+  room_of(known).ready.erase(id);
   ready_kills_.erase(id);
   if (known.stage == Stage::Observing) --observing_;
-  if (known.stage == Stage::Running && !known.kill) --running_;
+  if (known.stage == Stage::Running && !known.kill) --room_of(known).running;
   for (const EffectSubject& subject : known.subjects) {
     const auto line = lines_.find(subject);
     line->second.erase(id);
@@ -121,16 +146,27 @@ void Outbox::ended(EffectId id) {
   }
 }
 
+void Outbox::fill(Room& room, std::vector<EffectId>& taken) const {
+  while (room.running < most_running_ && !room.ready.empty()) {
+    taken.push_back(*room.ready.begin());
+    room.ready.erase(room.ready.begin());
+    ++room.running;
+  }
+}
+
 std::vector<EffectId> Outbox::take_ready() {
   std::vector<EffectId> taken(ready_kills_.begin(), ready_kills_.end());
   ready_kills_.clear();
-  while (running_ < most_running_ && !ready_.empty()) {
-    taken.push_back(*ready_.begin());
-    ready_.erase(ready_.begin());
-    ++running_;
-  }
+  const auto others = static_cast<std::ptrdiff_t>(taken.size());
+  fill(long_, taken);
+  fill(brief_, taken);
+  std::ranges::sort(taken.begin() + others, taken.end());
   for (const EffectId id : taken) effects_.at(id).stage = Stage::Running;
   return taken;
+}
+
+bool Outbox::waits_for_room(EffectId id) const {
+  return long_.ready.contains(id) || brief_.ready.contains(id);
 }
 
 bool Outbox::is_observing(EffectId id) const {

@@ -28,6 +28,7 @@ Outer of_work(WorkId work) {
 
 Outer shell(PipelineId of = {}) { return of_pipeline<Shell>(of); }
 Outer kill(EffectId run) { return Kill{run}; }
+Outgoing to_somebody(const Outer& effect) { return {effect, pipeline::Address{}}; }
 
 struct EngineOutbox : ::testing::Test {
   State state = initial_state(Time{});
@@ -40,8 +41,9 @@ struct EngineOutbox : ::testing::Test {
       state.pipelines.pipelines.set(known, value);
     }
   }
-  void add(std::uint64_t sequence, const Outer& effect) {
-    state.outbox.set(id(sequence), Started{{effect, ToNobody{}}, {}});
+  void add(std::uint64_t sequence, const Outer& effect) { add(sequence, to_somebody(effect)); }
+  void add(std::uint64_t sequence, const Outgoing& effect) {
+    state.outbox.set(id(sequence), Started{effect, {}});
     outbox.add(id(sequence), effect, state);
   }
 };
@@ -92,6 +94,24 @@ TEST_F(EngineOutbox, NoMoreThanTheMostRunAtATime) {
   EXPECT_EQ(outbox.running(), 0U);
 }
 
+TEST_F(EngineOutbox, WhatIsBriefHasPlacesOfItsOwn) {
+  pipeline::Pipeline at_its_guards = *state.pipelines.pipelines.find(pipeline);
+  at_its_guards.course = pipeline::Guarding{};
+  state.pipelines.pipelines.set(pipeline, at_its_guards);
+  for (const std::uint64_t sequence : {1U, 2U, 3U}) add(sequence, shell());
+  add(4, shell(pipeline));
+  add(5, of_work<Send>(WorkId{8}));
+  add(6, Outgoing{shell(), ToNobody{}});  // a hook
+  EXPECT_EQ(outbox.take_ready(), (Ids{id(1), id(2), id(4), id(5)}));
+  EXPECT_TRUE(outbox.waits_for_room(id(3)));
+  EXPECT_TRUE(outbox.waits_for_room(id(6)));
+  outbox.ended(id(1));
+  EXPECT_EQ(outbox.take_ready(), (Ids{id(3)}));
+  outbox.ended(id(4));
+  EXPECT_EQ(outbox.take_ready(), (Ids{id(6)}));
+  EXPECT_EQ(outbox.running(), 4U);
+}
+
 TEST_F(EngineOutbox, AKillWaitsForNobodyAndThoseAfterItWait) {
   add(1, shell(pipeline));
   add(2, shell());
@@ -123,8 +143,8 @@ TEST_F(EngineOutbox, WorktreesAndMergesOfOneRepositoryTakeTurns) {
 }
 
 TEST_F(EngineOutbox, WhatMayHaveBeenStartedStartsOnlyWhenItWasSeenNotTo) {
-  outbox.add_to_observe(id(1), shell(pipeline), state);
-  outbox.add_to_observe(id(2), shell(), state);
+  outbox.add_to_observe(id(1), to_somebody(shell(pipeline)), state);
+  outbox.add_to_observe(id(2), to_somebody(shell()), state);
   add(3, shell(pipeline));
   EXPECT_EQ(outbox.take_ready(), Ids{});
   EXPECT_TRUE(outbox.observing());
@@ -141,7 +161,7 @@ TEST_F(EngineOutbox, WhatMayHaveBeenStartedStartsOnlyWhenItWasSeenNotTo) {
 }
 
 TEST_F(EngineOutbox, AnOutcomeEndsTheObservation) {
-  outbox.add_to_observe(id(1), shell(pipeline), state);
+  outbox.add_to_observe(id(1), to_somebody(shell(pipeline)), state);
   outbox.ended(id(1));
   EXPECT_FALSE(outbox.observing());
   EXPECT_EQ(outbox.running(), 0U);
