@@ -70,7 +70,7 @@ bool has_room(const Turn& turn, BoardTaskId id, const RunnerName& runner) {
 }  // namespace
 
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
-  const Verdict verdict = match(
+  Verdict verdict = match(
       wanted,
       [&](const ThisTask& it) { return may_start(turn, it.task, runner, when); },
       [&](const NextTask& it) {

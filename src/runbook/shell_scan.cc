@@ -33,7 +33,7 @@ std::optional<Braces> braces_at(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::string reference_to(const std::string& name, Quotes quotes) {
-  const std::string bare = "${" + variable_name(name) + "}";
+  std::string bare = "${" + variable_name(name) + "}";
   switch (quotes) {
     case Quotes::None:
       return "\"" + bare + "\"";
