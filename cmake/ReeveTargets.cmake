@@ -9,7 +9,7 @@ set(REEVE_PCH_HEADERS
 
 # Tests are compiled for a short build: what they test is what is optimised, and a failed
 # expectation names its line by itself. The sanitizers keep the lines for their backtraces.
-set(REEVE_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1> $<$<CONFIG:RelWithDebInfo>:-g0>)
+set(REEVE_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-Og> $<$<CONFIG:RelWithDebInfo>:-g0>)
 
 function(reeve_pch_target name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS;WITH;OPTIONS")
@@ -31,7 +31,7 @@ reeve_pch_target(reeve_test_pch
 # so only once. What has planted bugs stays alone, because it is exchanged alone. The paths in the
 # written files begin at the root of includes, so that every clone finds them in its ccache.
 option(REEVE_TOGETHER "Compile files of a folder together where they can be" ON)
-function(reeve_together result name root)
+function(reeve_together result name root apart)
   if(NOT REEVE_TOGETHER)
     set(${result} ${ARGN} PARENT_SCOPE)
     return()
@@ -44,7 +44,7 @@ function(reeve_together result name root)
   foreach(source IN LISTS ARGN)
     math(EXPR left "${left} - 1")
     file(STRINGS ${source} planted REGEX "#include \"base/planted.h\"")
-    if(planted)
+    if(planted OR (apart AND source MATCHES "${apart}"))
       list(APPEND written ${source})
     else()
       cmake_path(RELATIVE_PATH source BASE_DIRECTORY ${root} OUTPUT_VARIABLE path)
@@ -63,7 +63,8 @@ function(reeve_together result name root)
   set(${result} ${written} PARENT_SCOPE)
 endfunction()
 
-# reeve_library(<name> [BESIDE_SRC] [TOGETHER] [TESTS_TOGETHER] [USES <folder>...] [WITH <outside>...]
+# reeve_library(<name> [BESIDE_SRC] [TOGETHER [APART <regex>]] [TESTS_TOGETHER] [USES <folder>...]
+#               [WITH <outside>...]
 #               [PCH <header> | PCH_FROM <folder>] [TEST_PCH <header> | TEST_PCH_FROM <folder>])
 #
 # src/<name>/*.cc and one folder further down, or <name>/*.cc with BESIDE_SRC, becomes the library
@@ -73,10 +74,11 @@ endfunction()
 # looks again. PCH and TEST_PCH name a header of ours that nearly every file of the folder, or of its
 # tests, reads: large ones are worth a precompiled header of their own. PCH_FROM and TEST_PCH_FROM
 # name another folder whose one serves here, too. TOGETHER: no two of its files call different things
-# by one name, so that several can be compiled in one go; TESTS_TOGETHER: nor do its tests.
+# by one name, but for those that match APART, so that several can be compiled in one go;
+# TESTS_TOGETHER: nor do its tests.
 function(reeve_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "BESIDE_SRC;TOGETHER;TESTS_TOGETHER"
-    "PCH;PCH_FROM;TEST_PCH;TEST_PCH_FROM" "USES;WITH")
+    "PCH;PCH_FROM;TEST_PCH;TEST_PCH_FROM;APART" "USES;WITH")
   set(root ${PROJECT_SOURCE_DIR}/src)
   if(arg_BESIDE_SRC)
     set(root ${PROJECT_SOURCE_DIR})
@@ -88,7 +90,7 @@ function(reeve_library name)
 
   if(sources)
     if(arg_TOGETHER)
-      reeve_together(sources ${name} ${root} ${sources})
+      reeve_together(sources ${name} ${root} "${arg_APART}" ${sources})
     endif()
     add_library(${name} STATIC ${sources})
     target_include_directories(${name} PUBLIC ${root})
@@ -110,7 +112,7 @@ function(reeve_library name)
   if(tests)
     set(test_sources ${tests})
     if(arg_TESTS_TOGETHER)
-      reeve_together(test_sources ${name}_test ${root} ${tests})
+      reeve_together(test_sources ${name}_test ${root} "" ${tests})
     endif()
     add_executable(${name}_test ${test_sources})
     target_link_libraries(${name}_test PRIVATE
@@ -269,9 +271,10 @@ function(reeve_fuzzers folder)
 endfunction()
 
 # Every <folder>/<x>_test.sh is a test against the program itself, which it finds as $REEVE. What it
-# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD.
+# needs beside it, every <folder>/<x>_driver.cc, is a program in $REEVE_BUILD. They mostly wait, and so
+# begin before the tests that compute; LONG names those that would otherwise be waited for at the end.
 function(reeve_scripts folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "USES;LONG")
   file(GLOB drivers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_driver.cc)
   foreach(driver IN LISTS drivers)
     cmake_path(GET driver STEM stem)
@@ -281,9 +284,13 @@ function(reeve_scripts folder)
   file(GLOB scripts CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*_test.sh)
   foreach(script IN LISTS scripts)
     cmake_path(GET script STEM stem)
+    set(cost 10)
+    if(stem IN_LIST arg_LONG)
+      set(cost 60)
+    endif()
     add_test(NAME ${folder}.${stem} COMMAND bash ${script})
     set_tests_properties(${folder}.${stem} PROPERTIES
-      LABELS ${folder} TIMEOUT 600
+      LABELS ${folder} TIMEOUT 600 COST ${cost}
       ENVIRONMENT
         "REEVE=$<TARGET_FILE:reeve>;REEVE_VERSION=${PROJECT_VERSION};REEVE_BUILD=${PROJECT_BINARY_DIR}")
   endforeach()

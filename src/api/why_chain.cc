@@ -16,12 +16,6 @@
 namespace reeve::api {
 namespace {
 
-// Whole seconds, for sentences.
-std::string ago(Time then, Time now) {
-  const auto lapse = std::max(now - then, Duration{0});
-  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(lapse));
-}
-
 std::string_view words_for(custody::Cause cause) {
   switch (cause) {
     case custody::Cause::Silent:
@@ -37,6 +31,11 @@ std::string_view words_for(custody::Cause cause) {
 }
 
 }  // namespace
+
+std::string ago(Time then, Time now) {
+  const auto lapse = std::max(now - then, Duration{0});
+  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(lapse));
+}
 
 void Chain::lock(const LockName& name) {
   const lock::Lock* found = state_.locks.locks.find(name);

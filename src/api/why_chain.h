@@ -21,6 +21,9 @@
 // folder only.
 namespace reeve::api {
 
+// Whole seconds, for sentences.
+std::string ago(Time then, Time now);
+
 class Chain {
  public:
   Chain(Tell& tell, const State& state) : tell_(tell), state_(state), now_(tell.now().now) {}

@@ -23,11 +23,6 @@ namespace {
 constexpr std::size_t output_shown = 2000;
 constexpr std::size_t active_shown = 5;
 
-std::string ago(Time then, Time now) {
-  const auto lapse = std::max(now - then, Duration{0});
-  return format_duration(std::chrono::duration_cast<std::chrono::seconds>(lapse));
-}
-
 // The end of what a program said, from the beginning of a line.
 std::string_view tail_of(std::string_view text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.remove_suffix(1);
