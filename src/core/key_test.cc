@@ -388,19 +388,21 @@ TEST(Key, WhatCouldNotBeDeliveredTakesNoKeyFromTheRequestThatWaitsUnderIt) {
   EXPECT_EQ(world.state.grants.waiters.size(), 1u);
 }
 
-// As above, but the request that waited again has its own answer by then.
+// As above, but the request that waited again has its own answer by then, and gave it back: what it
+// gets once more is that answer, and no new lock.
 TEST(Key, WhatCouldNotBeDeliveredTakesNoKeyFromARequestThatWasAnsweredUnderItSince) {
   World world;
-  world.ask(acquire("ana"));
-  world.ask(acquire("bo", 1min), first_connection, "k");
-  world.input(session::Ended{first_connection});
-  world.ask(acquire("bo", 1min), second_connection, "k");
-  world.ask(lock::Release{main_lock, holder("ana"), {}});
+  for (const SessionId connection : {first_connection, second_connection}) {
+    world.ask(acquire("ana"));
+    world.ask(acquire("bo", 1min), connection, "k");
+    world.ask(lock::Release{main_lock, holder("ana"), {}});
+    world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+  }
   const auto granted = as<grant::Granted>(world.answers.at(1).reply);
-
-  world.input(Undelivered{default_project, "k", world.answers.at(0).reply});
+  world.ask(lock::Release{main_lock, holder("bo"), {}});
 
   EXPECT_EQ(as<grant::Granted>(world.ask(acquire("bo", 1min), second_connection, "k")), granted);
+  EXPECT_TRUE(std::holds_alternative<lock::Free>(world.state.locks.locks.find(main_lock)->state));
 }
 
 // The retry came before the answer was found to have reached nobody, and it has what that gave.
