@@ -33,6 +33,12 @@ const ReadyKey* first_to_try(Turn& turn, QueueNo no) {
   return nullptr;
 }
 
+// Whether the first that is ready may be tried.
+bool has_one_to_try(const Turn& turn, QueueNo no) {
+  const ReadyKey* key = first_ready(turn, no);
+  return key && !is_exhausted(turn, *turn.state().queues.items.find(key->item));
+}
+
 // Whoever names an item wants it tried, whatever became of it before.
 void begin_anew(Turn& turn, ItemId id) {
   rearrange(turn, id, [](Item& item) {
@@ -88,8 +94,8 @@ std::vector<TakenItem> take_best(Turn& turn,
   return taken;
 }
 
-// Everything the taker is known by is undone; it is not answered yet.
-Taker take_out(Turn& turn, WaiterId waiter) {
+// It stands in no line any more; its session, if it has one, still knows of it.
+Taker leave_lines(Turn& turn, WaiterId waiter) {
   Table& table = turn.change().queues;
   Taker taker = *table.takers.find(waiter);
   for (const QueueNo no : taker.queues) {
@@ -98,21 +104,35 @@ Taker take_out(Turn& turn, WaiterId waiter) {
   }
   table.takers.erase(waiter);
   turn.arm(TakerDue{waiter}, std::nullopt);
-  if (taker.session) session::unbind(turn, taker.session, session::WaiterPlace{waiter});
   return taker;
+}
+
+void forget_place(Turn& turn, WaiterId waiter, SessionId session) {
+  if (session) session::unbind(turn, session, session::WaiterPlace{waiter});
 }
 
 // Whether the taker got anything of the queues in whose line it is the first.
 bool serve_taker(Turn& turn, WaiterId waiter) {
-  const Taker taker = *turn.state().queues.takers.find(waiter);
-  std::vector<QueueNo> open;
-  for (const QueueNo no : taker.queues) {
-    if (!get(turn, no).paused && first_in_line(turn, no) == waiter) open.push_back(no);
+  const std::vector<QueueNo> queues = turn.state().queues.takers.find(waiter)->queues;
+  const auto is_its_turn = [&](QueueNo no) {
+    return !get(turn, no).paused && first_in_line(turn, no) == waiter;
+  };
+  // What has used up its attempts ends first: it may go to another queue that this taker waits for,
+  // and serve it there.
+  for (const QueueNo no : queues) {
+    if (is_its_turn(no)) first_to_try(turn, no);
+    if (!turn.state().queues.takers.contains(waiter)) return true;
   }
-  // The claims are bound before the place is given up, so that the session stays known.
+  std::vector<QueueNo> open;
+  for (const QueueNo no : queues) {
+    if (is_its_turn(no) && has_one_to_try(turn, no)) open.push_back(no);
+  }
+  if (open.empty()) return false;
+  // It leaves the lines before it takes, so that what ends meanwhile goes to the next; its session
+  // forgets the place behind the claims, so that it stays known.
+  const Taker taker = leave_lines(turn, waiter);
   std::vector<TakenItem> items = take_best(turn, open, taker.holder, taker.meta, taker.max);
-  if (items.empty()) return false;
-  take_out(turn, waiter);
+  forget_place(turn, waiter, taker.session);
   turn.answer(waiter, {Reply{Taken{std::move(items), false}}});
   return true;
 }
@@ -163,10 +183,7 @@ std::optional<Refused> check_wait(Turn& turn, const Take& command) {
   // Only now: the end of one may have made another ready, or a worker take it.
   bool full = false;
   for (const QueueNo no : queues) {
-    const ReadyKey* first = is_open(turn, no) ? first_ready(turn, no) : nullptr;
-    if (first && !is_exhausted(turn, *turn.state().queues.items.find(first->item))) {
-      return std::nullopt;
-    }
+    if (is_open(turn, no) && has_one_to_try(turn, no)) return std::nullopt;
     full = full || get(turn, no).takers >= limits::waiters_a_line;
   }
   if (full) return Refused{Why::OverLimit, "waiters"};
@@ -328,7 +345,8 @@ void serve(Turn& turn, QueueNo no, Time when) {
 
 void leave(Turn& turn, WaiterId waiter, Left left) {
   if (!turn.state().queues.takers.contains(waiter)) return;
-  const Taker taker = take_out(turn, waiter);
+  const Taker taker = leave_lines(turn, waiter);
+  forget_place(turn, waiter, taker.session);
   // Also at the end of its session: a key that it came with must not wait for ever.
   turn.answer(waiter, {Reply{Taken{}}});
   // Those behind it count as served when it left, however late we heard of that.

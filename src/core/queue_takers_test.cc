@@ -230,5 +230,58 @@ TEST(QueueTakers, ALongLineGoesOnWithTheNextTick) {
   EXPECT_TRUE(world.completes(bugs, taken));
 }
 
+// A maximum that was lowered ends the first of them, and its dead letters are his too.
+TEST(QueueTakers, WhoWaitsForAQueueAndItsDeadLettersIsAnsweredOnce) {
+  const auto served = [](std::uint32_t max) {
+    QueueWorld world;
+    Config config = plain();
+    config.dead_letter = lost;
+    world.create(bugs, config);
+    const ItemId spent = world.push(bugs);
+    world.fail(bugs, world.take(bugs));
+    const ItemId fresh = world.push(bugs);
+    config.max_attempts = 1;
+    world.create(bugs, config);
+    world.ask(Pause{bugs, {}});
+    const WaiterId waiter = world.await({bugs, lost}, 1h, {}, max);
+
+    world.ask(Resume{bugs});
+
+    std::vector<std::pair<ItemId, QueueName>> got;
+    for (const TakenItem& item : world.got(waiter)) got.emplace_back(item.id, item.queue);
+    const std::vector<std::pair<ItemId, QueueName>> both = {{spent, lost}, {fresh, bugs}};
+    EXPECT_EQ(got, (std::vector(both.begin(), both.begin() + max)));
+    EXPECT_EQ(world.answers.size(), 1u);
+    EXPECT_EQ(world.counts(bugs).pending, 2 - max);
+  };
+  served(1);
+  served(2);
+}
+
+// What ends while he is being served is the next one's.
+TEST(QueueTakers, WhoIsServedFromAQueueIsNotServedFromItsDeadLettersMeanwhile) {
+  QueueWorld world;
+  Config config = plain();
+  config.dead_letter = lost;
+  world.create(bugs, config);
+  const ItemId urgent = world.push(bugs, with(2));
+  const ItemId spent = world.push(bugs, with(1));
+  const ItemId last = world.push(bugs, with(0));
+  world.fail(bugs, as<Taken>(world.ask(TakeOne{bugs, spent, ana, {}})).items.at(0));
+  config.max_attempts = 1;
+  world.create(bugs, config);
+  world.ask(Pause{bugs, {}});
+  const WaiterId first = world.await({lost, bugs}, 1h, SessionId{7}, 3);
+  const WaiterId second = world.await({lost});
+
+  world.ask(Resume{bugs});
+
+  ASSERT_EQ(world.got(first).size(), 2u);
+  EXPECT_EQ(world.got(first)[0].id, urgent);
+  EXPECT_EQ(world.got(first)[1].id, last);
+  ASSERT_EQ(world.got(second).size(), 1u);
+  EXPECT_EQ(world.got(second)[0].id, spent);
+}
+
 }  // namespace
 }  // namespace reeve::queue
