@@ -265,7 +265,7 @@ void due(Turn& turn, const Due& due) {
         break;
       case Next::What::Serve:
         turn.change().queues.queues.edit(due.queue)->unserved.reset();
-        serve(turn, due.queue, turn.now());
+        serve(turn, due.queue, next->when);
         break;
     }
   }

@@ -14,16 +14,23 @@ const ReadyKey* first_ready(const Turn& turn, QueueNo no) {
   return at != ready.end() && at->queue == no ? &*at : nullptr;
 }
 
+// What this step has no room for: a tick goes on as of `when`.
+void leave_to_tick(Turn& turn, QueueNo no, Time when) {
+  const std::optional<Time> since = get(turn, no).unserved;
+  if (since && *since <= when) return;
+  turn.change().queues.queues.edit(no)->unserved = when;
+  rearm(turn, no);
+}
+
 // The first that may be tried. What a lowered maximum has used up is not given to anybody: it ends
 // when its turn comes. None also if that was more than a step may touch: a tick goes on.
-const ReadyKey* first_to_try(Turn& turn, QueueNo no) {
+const ReadyKey* first_to_try(Turn& turn, QueueNo no, Time when) {
   while (const ReadyKey* key = first_ready(turn, no)) {
     const ItemId id = key->item;
     const Item& item = *turn.state().queues.items.find(id);
     if (!is_exhausted(turn, item)) return key;
     if (!turn.may_touch()) {
-      if (!get(turn, no).unserved) turn.change().queues.queues.edit(no)->unserved = turn.now();
-      rearm(turn, no);
+      leave_to_tick(turn, no, when);
       return nullptr;
     }
     turn.touch();
@@ -66,7 +73,7 @@ std::vector<TakenItem> take_best(Turn& turn,
                                  const Boxed<HolderMeta>& meta,
                                  std::uint32_t max) {
   const auto first = [&](QueueNo no) {
-    const ReadyKey* key = first_to_try(turn, no);
+    const ReadyKey* key = first_to_try(turn, no, turn.now());
     return key ? std::optional(*key) : std::nullopt;
   };
   std::vector<ReadyKey> heads;
@@ -112,7 +119,7 @@ void forget_place(Turn& turn, WaiterId waiter, SessionId session) {
 }
 
 // Whether the taker got anything of the queues in whose line it is the first.
-bool serve_taker(Turn& turn, WaiterId waiter) {
+bool serve_taker(Turn& turn, WaiterId waiter, Time when) {
   const std::vector<QueueNo> queues = turn.state().queues.takers.find(waiter)->queues;
   const auto is_its_turn = [&](QueueNo no) {
     return !get(turn, no).paused && first_in_line(turn, no) == waiter;
@@ -120,7 +127,7 @@ bool serve_taker(Turn& turn, WaiterId waiter) {
   // What has used up its attempts ends first: it may go to another queue that this taker waits for,
   // and serve it there.
   for (const QueueNo no : queues) {
-    if (is_its_turn(no)) first_to_try(turn, no);
+    if (is_its_turn(no)) first_to_try(turn, no, when);
     if (!turn.state().queues.takers.contains(waiter)) return true;
   }
   std::vector<QueueNo> open;
@@ -178,7 +185,7 @@ std::optional<Refused> check_wait(Turn& turn, const Take& command) {
     if (const std::optional<QueueNo> no = find(turn, name)) queues.push_back(*no);
   }
   for (const QueueNo no : queues) {
-    if (is_open(turn, no)) first_to_try(turn, no);
+    if (is_open(turn, no)) first_to_try(turn, no, turn.now());
   }
   // Only now: the end of one may have made another ready, or a worker take it.
   bool full = false;
@@ -301,7 +308,7 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn,
   settle(turn);
   const std::optional<QueueNo> no = find(turn, queue);
   if (!no || !is_open(turn, *no)) return std::nullopt;
-  const ReadyKey* first = first_to_try(turn, *no);
+  const ReadyKey* first = first_to_try(turn, *no, turn.now());
   if (!first) return std::nullopt;
   return claim(turn, ItemId(first->item), holder, {}, std::nullopt);
 }
@@ -328,16 +335,12 @@ void serve(Turn& turn, QueueNo no, Time when) {
   while (!get(turn, no).paused && first_ready(turn, no)) {
     const std::optional<WaiterId> waiter = first_in_line(turn, no);
     if (!waiter) return worker::queue_ready(turn, get(turn, no).name);
-    if (!turn.may_touch()) {
-      if (get(turn, no).unserved) return;
-      turn.change().queues.queues.edit(no)->unserved = turn.now();
-      return rearm(turn, no);
-    }
+    if (!turn.may_touch()) return leave_to_tick(turn, no, when);
     turn.touch();
     const Taker& taker = *turn.state().queues.takers.find(*waiter);
     if (taker.until && *taker.until <= when) {
       leave(turn, *waiter, Left::TimedOut);
-    } else if (!session::is_here(turn, taker.session) || !serve_taker(turn, *waiter)) {
+    } else if (!session::is_here(turn, taker.session) || !serve_taker(turn, *waiter, when)) {
       return;
     }
   }

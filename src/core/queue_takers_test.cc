@@ -283,5 +283,59 @@ TEST(QueueTakers, WhoIsServedFromAQueueIsNotServedFromItsDeadLettersMeanwhile) {
   EXPECT_EQ(world.got(second)[0].id, spent);
 }
 
+TEST(QueueTakers, OfALongLineGetWhatWasThereBeforeTheirWaitWasOverHoweverLateTheTick) {
+  QueueWorld world;
+  std::vector<WaiterId> waiters;
+  for (int i = 0; i < 300; ++i) waiters.push_back(world.await({bugs}, 10s));
+  world.stamp.now = at(5s);
+  world.ask(Push{bugs, std::vector<NewItem>(300, with(0))});
+  EXPECT_TRUE(world.got(waiters[299]).empty());
+
+  world.stamp.now = at(1min);
+  world.input(Tick{});
+
+  EXPECT_EQ(world.got(waiters[299]).size(), 1u);
+  EXPECT_EQ(world.counts(bugs).processing, 300u);
+}
+
+// The pause is over at five seconds, and that is noticed later.
+TEST(QueueTakers, OfALongLineGetWhatBecameReadyBeforeTheirWaitWasOver) {
+  QueueWorld world;
+  std::vector<WaiterId> waiters;
+  for (int i = 0; i < 300; ++i) waiters.push_back(world.await({bugs}, 10s));
+  world.ask(Pause{bugs, 5s});
+  world.ask(Push{bugs, std::vector<NewItem>(300, with(0))});
+
+  world.stamp.now = at(1min);
+  world.input(Tick{});
+  EXPECT_TRUE(world.got(waiters[299]).empty());
+  world.input(Tick{});
+
+  EXPECT_EQ(world.got(waiters[299]).size(), 1u);
+  EXPECT_EQ(world.counts(bugs).processing, 300u);
+}
+
+// Those before it have used up a maximum that was lowered, and are more than one step may end.
+TEST(QueueTakers, GetWhatStoodBehindManyThatWereUsedUpHoweverLateTheTick) {
+  QueueWorld world;
+  Config config = plain();
+  world.create(bugs, config);
+  world.ask(Push{bugs, std::vector<NewItem>(300, with(1))});
+  for (const TakenItem& item : world.take_all({bugs}, 300)) world.fail(bugs, item);
+  const ItemId fresh = world.push(bugs);
+  config.max_attempts = 1;
+  world.create(bugs, config);
+  world.ask(Pause{bugs, 5s});
+  const WaiterId waiter = world.await({bugs}, 10s);
+
+  world.stamp.now = at(1min);
+  world.input(Tick{});
+  EXPECT_FALSE(world.was_answered(waiter));
+  world.input(Tick{});
+
+  ASSERT_EQ(world.got(waiter).size(), 1u);
+  EXPECT_EQ(world.got(waiter)[0].id, fresh);
+}
+
 }  // namespace
 }  // namespace reeve::queue
