@@ -236,6 +236,15 @@ Then go_to(const definition::Pipeline& definition, const std::string& name, bool
   return CleanUp{name, recoverable};
 }
 
+// Where neither a second try nor a recovery is wanted, what cleans up still may.
+Then only_clean_up(const definition::Pipeline& definition,
+                   const definition::OnFail& on_fail,
+                   bool recoverable) {
+  const definition::GoTo* target = std::get_if<definition::GoTo>(&on_fail);
+  const Then then = target ? go_to(definition, target->phase, recoverable) : GiveUp{recoverable};
+  return std::holds_alternative<Recover>(then) ? Then{GiveUp{recoverable}} : then;
+}
+
 // Such a try costs nothing, so there is no end to them; and it may be the step itself that ends
 // whatever has the custody of it. After the second they come at 1, 2, 4 ... 64 s.
 Duration pause_after_unknown(std::uint32_t attempt) {
@@ -261,17 +270,14 @@ Then after_failure(const Pipeline& pipeline,
 
   switch (failure.cause) {
     case Cause::Fatal:
-    case Cause::Told: {
-      // No second try, no second question and no recovery; but what cleans up still may.
-      const GoTo* target = std::get_if<GoTo>(&on_fail);
-      if (cleaning || !target) return GiveUp{false};
-      const Then then = go_to(definition, target->phase, false);
-      return std::holds_alternative<Recover>(then) ? Then{GiveUp{false}} : then;
-    }
+    case Cause::Told:
+      // No second question either.
+      return cleaning ? Then{GiveUp{false}} : only_clean_up(definition, on_fail, false);
     case Cause::Circuit:
-      // Going elsewhere is what opened it.
-      if (cleaning || !std::holds_alternative<AskSomebody>(on_fail)) return GiveUp{};
-      return AskFirst{};
+      // Going elsewhere and on from there is what opened it.
+      if (cleaning) return GiveUp{};
+      if (std::holds_alternative<AskSomebody>(on_fail)) return AskFirst{};
+      return only_clean_up(definition, on_fail, true);
     case Cause::Unknown:
       if (phase.on_unknown == definition::OnUnknown::Retry) {
         const Duration pause = pause_after_unknown(attempt_of(pipeline));
@@ -284,8 +290,8 @@ Then after_failure(const Pipeline& pipeline,
       if (may_retry) return TryAgain{phase.retry.delay};
       if (strategy && !std::holds_alternative<Fail>(strategy->on_exhaust)) {
         on_fail = strategy->on_exhaust;
-      } else if (strategy && !phase.on_fail) {
-        on_fail = Fail{};
+      } else if (strategy && !phase.on_fail && std::holds_alternative<AskSomebody>(on_fail)) {
+        on_fail = Fail{};  // nobody need be asked; what the pipeline does by itself it does
       }
       break;
     case Cause::Ordinary:

@@ -279,6 +279,12 @@ TEST(PipelineFailure, AnOpenCircuitGoesNowhereElse) {
   EXPECT_EQ(failing.then(Cause::Circuit), (Then{GiveUp{true}}));
 }
 
+TEST(PipelineFailure, AnOpenCircuitIsCleanedUpAfterLikeAnyOtherFailure) {
+  Failing failing;
+  failing.definition.on_fail = GoTo{"cleanup"};
+  EXPECT_EQ(failing.then(Cause::Circuit), (Then{CleanUp{"cleanup", true}}));
+}
+
 TEST(PipelineFailure, AnUnknownOutcomeFollowsOnUnknown) {
   Failing failing;
   failing.phase().retry = {9, 30s};
@@ -302,6 +308,23 @@ TEST(PipelineFailure, AnExhaustedStrategyFollowsOnExhaust) {
   EXPECT_EQ(failing.then(Cause::Exhausted), (Then{CleanUp{"cleanup", true}}));
   failing.phase().on_fail.reset();
   EXPECT_EQ(failing.then(Cause::Exhausted), (Then{GiveUp{true}}));
+}
+
+TEST(PipelineFailure, AnExhaustedStrategyThatFailsLeavesTheRestToOnFailButForAQuestion) {
+  Failing failing;
+  failing.by_strategy = true;
+  failing.strategy.on_exhaust = Fail{};
+  failing.definition.on_fail = GoTo{"cleanup"};
+  EXPECT_EQ(failing.then(Cause::Exhausted), (Then{CleanUp{"cleanup", true}}));
+  failing.definition.on_fail = GoTo{"mend"};
+  EXPECT_EQ(failing.then(Cause::Exhausted), (Then{Recover{"mend"}}));
+  failing.definition.on_fail = Fail{};
+  EXPECT_EQ(failing.then(Cause::Exhausted), (Then{GiveUp{true}}));
+  // That everybody is asked who says nothing is not said of what says `fail`.
+  failing.definition.on_fail = AskSomebody{};
+  EXPECT_EQ(failing.then(Cause::Exhausted), (Then{GiveUp{true}}));
+  failing.phase().on_fail = AskSomebody{};
+  EXPECT_EQ(failing.then(Cause::Exhausted), Then{AskFirst{}});
 }
 
 TEST(PipelineFailure, ACleanupThatFailsMayBeTriedAgainAndChangesNothingElse) {
