@@ -158,6 +158,42 @@ Outcome with_a_bad_output(Outcome outcome) {
   return outcome;
 }
 
+TEST(PipelineAct, ARollbackThatIsCutShortHasFailed) {
+  Play play = by_strategy();
+  definition::Phase& merge = play.set.pipelines.edit("fix")->phases[0];
+  merge.timeout = 1min;
+  merge.retry = {3, 0s};
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.fails("diverged");
+  const EffectId rollback = play.step();
+  play.pass(1min);
+  ASSERT_EQ(play.all_under_way<Kill>().size(), 1u);
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+
+  play.finish(play.all_under_way<Kill>().front());
+  play.finish(rollback, exit_code(143));
+  EXPECT_EQ(play.state_of(id),
+            (Status{Failed{"merge",
+                           1,
+                           "the rollback of ff failed: timed out, after: exit code 1: diverged",
+                           false}}));
+}
+
+TEST(PipelineAct, AnAttemptThatIsCutShortMayBeTriedAgain) {
+  Play play = by_strategy();
+  definition::Phase& merge = play.set.pipelines.edit("fix")->phases[0];
+  merge.timeout = 1min;
+  merge.retry = {3, 5s};
+  const PipelineId id = play.start();
+  play.succeeds();
+  const EffectId attempt = play.step();
+  play.pass(1min);
+  play.finish(play.all_under_way<Kill>().front());
+  play.finish(attempt, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Backoff, "merge", 1, at(1min)}}));
+}
+
 TEST(PipelineAct, AFailedRollbackIsFatalWhateverItPublished) {
   Play play = by_strategy();
   const PipelineId id = play.start();

@@ -45,6 +45,21 @@ bool was_asked(const Pipeline& pipeline) {
   return at && at->asked;
 }
 
+// A rollback that is cut short has failed, by whatever: nobody knows what the place looks like.
+void mind_rollback(const Turn& turn, const Pipeline& pipeline, Exit& exit) {
+  FailWith* fail = std::get_if<FailWith>(&exit);
+  const Acting* acting = std::get_if<Acting>(&pipeline.course);
+  const StrategyRun* run = acting ? std::get_if<StrategyRun>(&acting->what) : nullptr;
+  const auto* back = run ? std::get_if<strategy::RollingBack>(&run->machine.state) : nullptr;
+  if (!fail || !back) return;
+  const Plan plan = plan_of(turn, pipeline);
+  const definition::Strategy* strategy = plan.set ? plan.set->strategies.find(run->name) : nullptr;
+  if (!strategy || back->approach >= strategy->approaches.size()) return;
+  fail->failure.cause = Cause::Fatal;
+  fail->failure.error = "the rollback of " + strategy->approaches[back->approach].name +
+                        " failed: " + fail->failure.error + ", after: " + back->error;
+}
+
 // Of two reasons to leave the first counts; but a failure over success, and cancelling over all.
 bool is_stronger(const Exit& later, const Exit& first) {
   if (std::holds_alternative<BeCancelled>(first)) return false;
@@ -75,6 +90,7 @@ void wind_down(Turn& turn, PipelineId id, Exit exit) {
     // As if observed: the exit looks at the course that was left.
     return take(turn, id, std::move(exit));
   }
+  mind_rollback(turn, pipeline, exit);
   // A worktree that is being made is waited for: it takes a minute at most, and half a one
   // would be in the way of the next.
   const bool wait_only = std::holds_alternative<Preparing>(pipeline.course);
