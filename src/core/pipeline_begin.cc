@@ -26,13 +26,16 @@ std::variant<definition::Map, Refused> inputs_of(const Turn& turn,
   if (const auto* project = turn.state().projects.projects.find(begin.set.project)) {
     known.emplace_back("project", project->name);
   }
-  Filler fill(std::move(known));
   for (const auto& [name, text] : definition.defaults) {
     if (is_given(inputs, name)) continue;
-    std::string value = fill(text);
-    if (fill.unknown()) return Refused{Why::BadValue, *fill.unknown()};
-    fill.add(name, value);
-    inputs.emplace_back(name, std::move(value));
+    auto filled = interpolate(text, known);
+    if (const auto* unknown = std::get_if<UnknownName>(&filled)) {
+      return Refused{Why::BadValue, unknown->name};
+    }
+    inputs.emplace_back(name, std::get<std::string>(std::move(filled)));
+    // In front: an input hides a built-in name, also one that nobody gave.
+    const Variables more = with_members({inputs.back()});
+    known.insert(known.begin(), more.begin(), more.end());
   }
   for (const std::string& name : definition.inputs) {
     if (!is_given(inputs, name)) return Refused{Why::BadValue, name};

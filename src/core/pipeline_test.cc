@@ -157,6 +157,17 @@ TEST(Pipeline, IsNotBegunWithoutWhatItNeeds) {
   EXPECT_EQ(play.state, before);
 }
 
+TEST(Pipeline, AnInputHidesABuiltInNameAlsoInTheDefaultsThatFollow) {
+  definition::Pipeline fix = in_phases({shell("build")});
+  fix.inputs = {"name", "bug", "branch"};
+  fix.defaults = {{"name", "ana"}, {"bug", R"({"id": 42})"}, {"branch", "{name}/{bug.id}"}};
+  Play play(fix);
+  EXPECT_EQ(play.of(play.start()).origin->inputs,
+            (definition::Map{{"name", "ana"}, {"bug", R"({"id": 42})"}, {"branch", "ana/42"}}));
+  EXPECT_EQ(play.of(play.start("fix", {{"name", "bob"}})).origin->inputs,
+            (definition::Map{{"name", "bob"}, {"bug", R"({"id": 42})"}, {"branch", "bob/42"}}));
+}
+
 TEST(Pipeline, NothingIsDoneAboutOneThatDoesNotExist) {
   Play play({shell("build")});
   play.load();
