@@ -36,6 +36,9 @@ std::variant<Children, Failure> planned(const definition::Action& action, Filler
     children.join = each->join;
     children.at_once = std::max<std::uint32_t>(each->max, 1);
   } else {
+    // What its inputs need is known now or not at all.
+    if (const auto* run = std::get_if<definition::RunPipeline>(&action)) (void)fill(run->inputs);
+    if (fill.unknown()) return unknown_name(fill);
     children.total = 1;
   }
   return children;
@@ -65,7 +68,6 @@ Begin child_of(const Turn& turn, const Pipeline& parent, const Children& childre
         Filler fill(turn, parent);
         begin.name = run.pipeline;
         begin.inputs = fill(run.inputs);
-        if (fill.unknown()) begin.name.clear();
       },
       [&](const definition::RunParallel& run) { begin.name = run.pipelines[children.next]; },
       [&](const definition::RunForEach& run) {

@@ -175,6 +175,18 @@ TEST(PipelineChildren, OneThatCannotBeStartedHasFailed) {
   EXPECT_EQ(play.state_of(id), (Status{Failed{"sub", 1, "could not be started: what", true}}));
 }
 
+TEST(PipelineChildren, ANameThatNobodyKnowsIsNamed) {
+  definition::Phase sub =
+      phase("sub", definition::RunPipeline{"child", {{"what", "{build.commit}"}}});
+  sub.on_fail = definition::Fail{};
+  Play play({sub});
+  definition::Pipeline needs = in_phases({shell("work")});
+  needs.inputs = {"what"};
+  play.set.pipelines.set("child", needs);
+  const PipelineId id = play.start();
+  EXPECT_EQ(play.state_of(id), (Status{Failed{"sub", 1, "unknown name {build.commit}", true}}));
+}
+
 TEST(PipelineChildren, AChildIsNotRetriedBehindItsParentsBack) {
   Play play = parallel(Join::All);
   const PipelineId id = play.start();
