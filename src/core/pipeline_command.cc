@@ -23,7 +23,10 @@ reeve::Reply start(Turn& turn, const Start& command) {
 // Why a failed pipeline may not go on, or nothing.
 std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bool force) {
   const Failed* failed = std::get_if<Failed>(&pipeline.state);
-  if (!failed) return Refused{Why::NotAllowed, to_text(pipeline.id) + " has ended"};
+  if (!failed) {
+    return Refused{Why::NotAllowed,
+                   to_text(pipeline.id) + (is_over(pipeline) ? " has ended" : " has not failed")};
+  }
   if (!failed->recoverable && !force) {
     return Refused{Why::NotAllowed, to_text(pipeline.id) + " is not recoverable"};
   }

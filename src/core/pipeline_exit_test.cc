@@ -240,6 +240,18 @@ TEST(PipelineExit, AFailedOneMayGoOnFromAnotherPhase) {
   EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
 }
 
+TEST(PipelineExit, OneThatHasNotFailedIsNotSaidToHaveEnded) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  const reeve::Reply not_failed = refused(Why::NotAllowed, to_text(id) + " has not failed");
+  EXPECT_EQ(play.ask(ResumeFrom{id, "merge", true}), not_failed);
+  EXPECT_EQ(play.ask(Retry{id, true}), not_failed);
+  play.succeeds();
+  play.succeeds();
+  EXPECT_EQ(play.ask(ResumeFrom{id, "merge", true}),
+            refused(Why::NotAllowed, to_text(id) + " has ended"));
+}
+
 // Who sends it there has seen how often it was.
 TEST(PipelineExit, APersonMaySendItToAPhaseWhoseCircuitIsOpen) {
   definition::Phase build = shell("build");

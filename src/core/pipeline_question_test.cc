@@ -307,7 +307,7 @@ TEST(PipelineResume, OneThatStillRunsLeavesThatAndGoesOn) {
   EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{id, "merge", false})));
   EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
   EXPECT_EQ(play.ask(ResumeFrom{id, "build", false}),
-            refused(Why::NotAllowed, to_text(id) + " has ended"))
+            refused(Why::NotAllowed, to_text(id) + " has not failed"))
       << "not paused any more";
   play.finish(step, exit_code(143));
   EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
