@@ -138,7 +138,9 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
       if (next.body == Body::Unseen) end_body(hand);
       break;
     case Choice::ReleaseAnyway:
-      if (next.body == Body::Unseen) next.body = Body::None;
+      if (next.body != Body::Unseen) break;
+      next.body = Body::None;
+      if (is_at_work(next)) ask(hand, decision::Cause::AgentGone);
       break;
     case Choice::Retry:
     case Choice::Skip:

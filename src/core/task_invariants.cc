@@ -20,9 +20,13 @@ bool fit(const Task& task) {
       return std::holds_alternative<Running>(task.state) ||
              std::holds_alternative<Stuck>(task.state);
     case Body::Ending:
-    case Body::Unseen:
+    case Body::Unseen: {
+      // One of which nobody knows whether it was started is ended, to make sure.
+      const Stuck* stuck = std::get_if<Stuck>(&task.state);
       return std::holds_alternative<Pending>(task.state) ||
-             std::holds_alternative<Done>(task.state);
+             std::holds_alternative<Done>(task.state) ||
+             (stuck && stuck->reason == Reason::SessionDead);
+    }
   }
   return false;
 }

@@ -91,22 +91,90 @@ TEST(TaskRun, WhatASessionPublishedBeforeItEndedByItselfIsHandedOn) {
   EXPECT_TRUE(is_over(told));
 }
 
-TEST(TaskRun, ASessionWhoseEndNobodySawIsNotDone) {
-  Begin begin = fixer();
-  begin.agent.on_exit = DoDone{};
-  Outcome unknown;
-  unknown.ended = Ended::Unknown;
-  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Unknown);
-  // Who asked for another answer than that it is done gets it, but for a phase: that says with
-  // `on_unknown` what follows.
-  begin.agent.on_exit = definition::DoFail{};
-  for (const PipelineId phase_of : {PipelineId{}, PipelineId{5}}) {
-    begin.pipeline = phase_of;
-    EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended,
-              phase_of ? Ended::Unknown : Ended::Failed);
+// Of a phase it is for `on_unknown` to say what follows.
+TEST(TaskRun, AnAgentOfAPhaseWhoseEndNobodySawIsUnknownToItWhateverOnExitSays) {
+  for (const definition::Response& on_exit :
+       std::vector<definition::Response>{DoDone{}, DoFail{}, DoEscalate{}, DoRestart{2}}) {
+    for (Begin begin : {fixer(), resolver()}) {
+      begin.pipeline = PipelineId{5};
+      begin.agent.on_exit = on_exit;
+      const Task task = begin.agent.session
+                            ? gone(running(begin), ended(Ended::Unknown), at(1s)).next
+                            : spawned(running(begin), ended(Ended::Unknown), at(1s)).next;
+      EXPECT_EQ(std::get<Done>(task.state).result,
+                (Result{Failed{"nobody knows what became of it", How::Unknown}}));
+      EXPECT_EQ(outcome_of(task).ended, Ended::Unknown);
+    }
   }
-  begin.agent.on_exit = definition::DoRestart{2};
-  EXPECT_EQ(outcome_of(gone(running(begin), unknown, at(1s)).next).ended, Ended::Unknown);
+}
+
+// One without a phase has nobody to say it, and asks as a phase does that says nothing.
+TEST(TaskRun, AnAgentByItselfWhoseEndNobodySawAsksWhateverOnExitSays) {
+  for (const definition::Response& on_exit :
+       std::vector<definition::Response>{DoDone{}, DoFail{}, DoEscalate{}, DoRestart{2}}) {
+    for (Begin begin : {fixer(), resolver()}) {
+      begin.agent.on_exit = on_exit;
+      World world;
+      const WorkId id = begin_running(world, begin);
+      if (begin.agent.session) {
+        world.ask(SessionGone{id, ended(Ended::Unknown)});
+      } else {
+        world.finish(open_effect<Spawn>(world), ended(Ended::Unknown));
+      }
+      EXPECT_EQ(the(world, id).state,
+                (decltype(Task::state){Stuck{start, Reason::SessionDead, start}}));
+      ASSERT_EQ(world.state.decisions.open_of.size(), 1u);
+      const DecisionId question = world.state.decisions.open_of.begin()->second;
+      const decision::Decision& asked = *world.state.decisions.decisions.find(question);
+      EXPECT_EQ(asked.cause, decision::Cause::AgentGone);
+      EXPECT_EQ(asked.question,
+                "agent " + begin.name + " (" + to_text(id) +
+                    ") has ended (nobody knows what became of it): what now?");
+
+      world.ask(decision::Resolve{question, decision::Choice::Restart});
+      EXPECT_NE(the(world, id).attempt, id);
+      EXPECT_TRUE(world.state.decisions.open_of.empty());
+    }
+  }
+}
+
+std::optional<decision::Cause> asked_about(const World& world, WorkId id) {
+  const DecisionId* open = world.state.decisions.open_of.find(decision::WorkOwner{id});
+  if (!open) return std::nullopt;
+  return world.state.decisions.decisions.find(*open)->cause;
+}
+
+// It is ended, to make sure; and when it cannot be seen dead that is the question, and then the
+// other one again.
+TEST(TaskRun, AnAgentByItselfOfWhichNobodyKnowsWhetherItWasStartedAsks) {
+  World world;
+  const WorkId id = begin_in(world);
+  world.finish(open_effect<Spawn>(world), ended(Ended::Unknown));
+  EXPECT_EQ(asked_about(world, id), decision::Cause::AgentGone);
+  World seen_dead = world;
+  seen_dead.finish(open_effect<reeve::Kill>(seen_dead));
+  EXPECT_EQ(asked_about(seen_dead, id), decision::Cause::AgentGone);
+  EXPECT_TRUE(seen_dead.state.outbox.empty());
+
+  world.finish(open_effect<reeve::Kill>(world), unseen_dead());
+  EXPECT_EQ(asked_about(world, id), decision::Cause::ProcessUnobserved);
+  for (const int way : {0, 1, 2}) {
+    World next = world;
+    const DecisionId question = next.state.decisions.open_of.begin()->second;
+    if (way == 0) {
+      next.ask(decision::Resolve{question, decision::Choice::LookAgain});
+      EXPECT_EQ(asked_about(next, id), std::nullopt);
+      next.finish(open_effect<reeve::Kill>(next));
+    }
+    if (way == 1) next.ask(decision::Resolve{question, decision::Choice::ReleaseAnyway});
+    if (way == 2) next.ask(SessionGone{id, ended(Ended::Failed, "ended on request")});
+    EXPECT_EQ(asked_about(next, id), decision::Cause::AgentGone) << way;
+    EXPECT_TRUE(next.state.outbox.empty());
+    const DecisionId other = next.state.decisions.open_of.begin()->second;
+    next.ask(decision::Resolve{other, decision::Choice::Done, "it is fine"});
+    EXPECT_EQ(std::get<Done>(the(next, id).state).result, (Result{Success{"it is fine"}}));
+    EXPECT_TRUE(is_over(the(next, id)));
+  }
 }
 
 // Its program failed, died, or was ended by somebody else than us.

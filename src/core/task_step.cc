@@ -166,6 +166,15 @@ Result result_of(const Outcome& outcome) {
   return Failed{"exit code " + std::to_string(outcome.exit_code.value_or(-1))};
 }
 
+// Nobody saw how it ended, or whether it began. What follows is for `on_unknown` of its phase to
+// say, and never for `on_exit`; one without a phase asks, as a phase does that says nothing.
+void end_unseen(Hand& hand, const std::string& what) {
+  Task& task = hand.task;
+  if (task.begun->pipeline) return end(hand, Failed{what, How::Unknown});
+  task.seen = {agent::Doing::Exited, agent::Source::Process, hand.now, {}, what};
+  judge(hand, Reason::SessionDead, definition::DoEscalate{});
+}
+
 }  // namespace
 
 Task make(WorkId id, Begin begin) {
@@ -227,7 +236,12 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
     if (next.body == Body::Unseen) hand.said.retire = true;
     next.body = Body::None;
     next.last = outcome;
-    if (is_at_work(next)) end(hand, result_of(outcome));
+    if (!is_at_work(next)) return std::move(hand).finish();
+    if (outcome.ended == reeve::Ended::Unknown) {
+      end_unseen(hand, "nobody knows what became of it");
+    } else {
+      end(hand, result_of(outcome));
+    }
     return std::move(hand).finish();
   }
   if (next.body != Body::Starting) return std::move(hand).finish();
@@ -245,7 +259,9 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
       break;
     case reeve::Ended::Unknown:
       // There may be a session or not: it is ended, to make sure.
-      end(hand, Failed{"nobody knows whether it was started", How::Unknown});
+      next.state = Running{now};
+      end_unseen(hand, "nobody knows whether it was started");
+      end_body(hand);
       break;
   }
   return std::move(hand).finish();
@@ -318,9 +334,13 @@ Next gone(Task task, const Outcome& last, Time now) {
   // It came and went before anybody heard that it came.
   if (is_pending(next) && next.body == Body::Starting) get_going(hand);
   if (next.body == Body::Unseen) hand.said.retire = true;
+  // What we ended ourselves has not ended by itself.
+  const bool was_ended = next.body != Body::Live;
   next.body = Body::None;
   const bool is_known = is_stuck_by(next, Reason::SessionDead) && next.asked;
-  if (is_at_work(next) && !is_known) {
+  if (is_at_work(next) && was_ended) {
+    ask(hand, decision::Cause::AgentGone);
+  } else if (is_at_work(next) && !is_known) {
     next.seen = {agent::Doing::Exited, agent::Source::Process, now};
     const definition::Agent& agent = agent_of(next);
     const Result result = result_of(last);
@@ -336,11 +356,8 @@ Next gone(Task task, const Outcome& last, Time now) {
       judge(hand,
             Reason::SessionDead,
             fails ? definition::Response{definition::DoFail{}} : agent.on_error);
-    } else if (failed && (next.begun->pipeline ||
-                          std::holds_alternative<definition::DoDone>(agent.on_exit))) {
-      // That nobody saw how it ended does not mean that its work is done; nor is it for `on_exit`
-      // to do it again: a phase says with `on_unknown` what follows.
-      end(hand, *failed);
+    } else if (failed) {
+      end_unseen(hand, failed->error);
     } else {
       judge(hand, Reason::SessionDead, agent.on_exit);
     }
@@ -359,7 +376,12 @@ Next killed(Task task, const Outcome& outcome, Time now) {
   const bool observed = outcome.ended == reeve::Ended::Done;
   if (observed) hand.task.last = outcome;
   hand.task.body = observed ? Body::None : Body::Unseen;
-  if (!observed) hand.said.ask = decision::Cause::ProcessUnobserved;
+  if (!observed) {
+    hand.said.ask = decision::Cause::ProcessUnobserved;
+    hand.task.asked.reset();  // that question is in the place of the other now
+  } else if (is_at_work(hand.task)) {
+    ask(hand, decision::Cause::AgentGone);
+  }
   return std::move(hand).finish();
 }
 

@@ -60,8 +60,6 @@ TEST(Task, ARunToCompletionRunsFromTheStartAndItsOutcomeIsTheResult) {
   EXPECT_EQ(result(signalled), Result{Failed{"ended by signal 9"}});
   EXPECT_EQ(result(too_long), (Result{Failed{"timed out", How::TimedOut}}));
   EXPECT_EQ(result(ended(Ended::Failed, "no bash")), Result{Failed{"no bash"}});
-  EXPECT_EQ(result(ended(Ended::Unknown)),
-            (Result{Failed{"nobody knows what became of it", How::Unknown}}));
 }
 
 TEST(Task, ARunToCompletionWithoutALimitIsNotWatchedForIdleness) {

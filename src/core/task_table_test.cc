@@ -74,7 +74,7 @@ std::vector<Row> table() {
        {{"starting", "Failed failed (None)"}}},
       {"spawn unknown",
        [](Task t) { return spawned(t, ended(Ended::Unknown), late); },
-       {{"starting", "Failed failed Kill (Ending)"}}},
+       {{"starting", "Stuck(dead) stuck Kill ask (Ending)"}}},
       {"heartbeat",
        [](Task t) { return heartbeat(t, late); },
        {{"running", "heartbeat"},
