@@ -2,6 +2,7 @@
 
 #include "base/match.h"
 #include "core/pipeline_course.h"
+#include "core/task_step.h"
 
 // Where time and outcomes come in.
 namespace reeve::pipeline {
@@ -25,6 +26,17 @@ void attend(Turn& turn, PipelineId id) {
   }
 }
 
+// What its agent does was decided in time, and only the end of its body is still to be observed. Of
+// a strategy that is not said of a failure: another approach would begin.
+bool is_decided(const Turn& turn, const Pipeline& pipeline) {
+  const std::optional<WorkId> work = agent_of(pipeline);
+  const task::Task* task = work ? turn.state().tasks.tasks.find(*work) : nullptr;
+  const task::Done* done = task ? std::get_if<task::Done>(&task->state) : nullptr;
+  if (!done) return false;
+  return std::holds_alternative<AgentRun>(std::get<Acting>(pipeline.course).what) ||
+         std::holds_alternative<task::Success>(done->result) || task::was_told_to_fail(*task);
+}
+
 }  // namespace
 
 void due(Turn& turn, const Due& due) {
@@ -41,7 +53,7 @@ void due(Turn& turn, const Due& due) {
     case Timer::Guard:
       return guard_due(turn, id);
     case Timer::Timeout:
-      if (!std::holds_alternative<Acting>(pipeline->course)) return;
+      if (!std::holds_alternative<Acting>(pipeline->course) || is_decided(turn, *pipeline)) return;
       return wind_down(turn, id, FailWith{{"timed out"}});
     case Timer::MaxHold:
       if (!pipeline->holding.granted) return;

@@ -271,8 +271,12 @@ void agent_ended(Turn& turn,
   const Pipeline* pipeline = find(turn, id);
   if (!pipeline || pipeline->entry != entry) return;
   if (const Leaving* leaving = std::get_if<Leaving>(&pipeline->course)) {
-    if (leaving->still == decltype(leaving->still){work}) take_exit(turn, id, outcome);
-    return;
+    if (leaving->still != decltype(leaving->still){work}) return;
+    // A person's word came first, and is final.
+    if (told && std::holds_alternative<FailWith>(leaving->exit)) {
+      std::get<Leaving>(edit(turn, id).course).exit = FailWith{{outcome.error, Cause::Told}};
+    }
+    return take_exit(turn, id, outcome);
   }
   if (agent_of(*pipeline) != work) return;
   if (told) {

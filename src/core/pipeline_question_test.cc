@@ -15,8 +15,11 @@ using decision::Choice;
 struct Asking : Play {
   PipelineId id;
 
-  explicit Asking(definition::Action action = definition::RunAgent{"fixer"}) {
+  explicit Asking(definition::Action action = definition::RunAgent{"fixer"},
+                  Duration timeout = 24h,
+                  Duration max_hold = 24h) {
     definition::Phase work = phase("work", std::move(action));
+    work.timeout = timeout;
     work.retry = {2, 30s};
     work.locks = {"main"};
     definition::Pipeline fix = in_phases({work, shell("merge")});
@@ -33,6 +36,9 @@ struct Asking : Play {
     definition::Approach second = approach;
     second.name = "by hand";
     set.strategies.set("ways", definition::Strategy{"", {approach, second}, definition::Fail{}});
+    lock::Config config;
+    config.max_hold = max_hold;
+    set.locks.set("main", config);
     id = start();
     finish(under_way().front());
   }
@@ -86,6 +92,51 @@ TEST(PipelineQuestion, OneQuestionAfterTheOtherIsOneBlock) {
   EXPECT_NE(play.question(), may_it) << "whether it may is no longer the question";
   EXPECT_EQ(play.state_of(play.id), play.blocked());
   EXPECT_EQ(play.count("pipeline:unblocked"), 0u);
+}
+
+// ── The verdict on its work was in before the time of its phase was up ──
+
+TEST(PipelineQuestion, AnAgentThatWasDoneInTimeIsNotTimedOutWhileItsSessionEnds) {
+  for (const definition::Action& action : std::vector<definition::Action>{
+           definition::RunAgent{"fixer"}, definition::RunStrategy{"ways"}}) {
+    Asking play(action, 2min);
+    play.pass(2min - 1s);
+    play.ask(task::Report{play.work(), {}, ""});
+    play.pass(1s);
+    play.finish(play.all_under_way<Kill>().front());
+    EXPECT_EQ(play.state_of(play.id), (Status{Running{"merge", 1}}));
+  }
+}
+
+TEST(PipelineQuestion, AnAgentThatFailedInTimeHasNotFailedByTheTimeout) {
+  Asking play(definition::RunAgent{"fixer"}, 2min);
+  play.pass(2min - 1s);
+  play.ask(task::Report{play.work(), "no idea", ""});
+  play.pass(1s);
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.of(play.id).failure, (Failure{"no idea"}));
+}
+
+TEST(PipelineQuestion, AnApproachThatFailedInTimeIsTheLastWhenTheTimeIsUp) {
+  Asking play(definition::RunStrategy{"ways"}, 2min);
+  play.pass(2min - 1s);
+  play.ask(task::Report{play.work(), "no idea", ""});
+  play.pass(1s);
+  play.finish(play.all_under_way<Kill>().front());
+  EXPECT_EQ(play.of(play.id).failure, (Failure{"timed out"}));
+  EXPECT_TRUE(play.under_way().empty());
+}
+
+TEST(PipelineQuestion, WhatAPersonFailedStaysFailedThoughTheTimeIsUpMeanwhile) {
+  for (const bool by_lock : {false, true}) {
+    Asking play(definition::RunAgent{"fixer"}, by_lock ? 1h : 4min, by_lock ? 4min : 1h);
+    play.falls_silent();
+    play.pass(4min - 1s - (play.stamp.now - start));
+    play.decide(Choice::Fail, "enough");
+    play.pass(2s);
+    play.finish(play.all_under_way<Kill>().front());
+    EXPECT_EQ(play.state_of(play.id), (Status{Failed{"work", 1, "enough", false}}));
+  }
 }
 
 // As with a step: `retry`, and meanwhile nothing is held.
