@@ -54,9 +54,11 @@ void due(Turn& turn, const Due& due) {
       return guard_due(turn, id);
     case Timer::Timeout:
       if (!std::holds_alternative<Acting>(pipeline->course) || is_decided(turn, *pipeline)) return;
+      if (has_news(turn, id)) return turn.arm(due, turn.now());
       return wind_down(turn, id, FailWith{{"timed out"}});
     case Timer::MaxHold:
       if (!pipeline->holding.granted) return;
+      if (has_news(turn, id)) return turn.arm(due, turn.now());
       return wind_down(turn, id, FailWith{{"max_hold exceeded"}});
     case Timer::Forget:
       return forget(turn, id);

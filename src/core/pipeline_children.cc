@@ -1,5 +1,6 @@
 #include "base/match.h"
 #include "core/json_object.h"
+#include "core/limits.h"
 #include "core/pipeline_course.h"
 #include "core/worker.h"
 
@@ -112,6 +113,21 @@ bool wants_more(const Children& children) {
   return !decided && children.next < children.total && children.open < children.at_once;
 }
 
+// `looks`: how many may still be looked at.
+bool has_news(const Turn& turn, PipelineId id, std::size_t& looks) {
+  const Pipeline* pipeline = find(turn, id);
+  if (!pipeline || !children_of(*pipeline)) return false;
+  if (deadline_of(turn.state().timers, Due{id, Timer::Attend})) return true;
+  const auto& open = turn.state().pipelines.children;
+  for (auto at = open.lower_bound({id, 0}); at != open.end(); ++at) {
+    const auto& [key, child] = *at;
+    if (key.parent != id || looks == 0) break;
+    --looks;
+    if (has_news(turn, child, looks)) return true;
+  }
+  return false;
+}
+
 void start_next(Turn& turn, PipelineId id) {
   const Children children = *children_of(*find(turn, id));
   const auto started = begin(turn, child_of(turn, *find(turn, id), children));
@@ -178,6 +194,11 @@ void cancel_children(Turn& turn, PipelineId id) {
     cancel(turn, child);
   }
   if (children_of(*find(turn, id))->open == 0) take_exit(turn, id);
+}
+
+bool has_news(const Turn& turn, PipelineId id) {
+  std::size_t looks = limits::touched_a_step;
+  return has_news(turn, id, looks);
 }
 
 void child_began(Turn& turn, PipelineId child, const ByParent& by) {

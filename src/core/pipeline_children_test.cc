@@ -150,6 +150,46 @@ TEST(PipelineChildren, ThePhasesTimeoutCancelsThemToo) {
   EXPECT_EQ(play.state_of(id), (Status{Failed{"all", 1, "timed out", true}}));
 }
 
+// The outcome is heard before what is due; and so is what follows from it, through all that run
+// within one another.
+TEST(PipelineChildren, ThoseThatEndedInTimeAreNotTimedOutBecauseTheNewsIsLate) {
+  for (const bool by_lock : {false, true}) {
+    const auto runs = [](const char* name) {
+      return phase("run", definition::RunPipeline{name, {}});
+    };
+    definition::Phase outer = runs("middle");
+    if (!by_lock) outer.timeout = 1h;
+    if (by_lock) outer.locks = {"main"};
+    Play play({outer});
+    lock::Config config;
+    config.max_hold = 1h;
+    play.set.locks.set("main", config);
+    play.set.pipelines.set("middle", in_phases({runs("inner")}));
+    play.set.pipelines.set("inner", in_phases({runs("a")}));
+    play.set.pipelines.set("a", in_phases({shell("a")}));
+    const PipelineId id = play.start();
+    play.stamp.now += 62min;
+    play.succeeds();
+    play.input(Tick{});
+    EXPECT_EQ(play.state_of(id), Status{Done{}});
+  }
+}
+
+TEST(PipelineChildren, ThoseThatHaveNotEndedAreTimedOutByTheNextTick) {
+  Play play = parallel(Join::All);
+  play.set.pipelines.edit("fix")->phases[0].timeout = 1h;
+  const PipelineId id = play.start();
+  play.stamp.now += 62min;
+  play.finish(step_of(play, child(play, id, 0)), exit_code(0));
+  play.input(Tick{});
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 2u);
+  for (const std::uint32_t left : {1u, 2u}) {
+    play.finish(step_of(play, child(play, id, left)), exit_code(143));
+  }
+  play.pass(0s);
+  EXPECT_EQ(play.state_of(id), (Status{Failed{"all", 1, "timed out", true}}));
+}
+
 TEST(PipelineChildren, AChildGetsItsInputsElseTheParentsOfTheSameName) {
   Play play({phase("sub", definition::RunPipeline{"child", {{"what", "x{bug}"}}})});
   definition::Pipeline sub = in_phases({shell("work")});

@@ -122,6 +122,9 @@ std::optional<WorkId> agent_of(const Pipeline& pipeline);  // that is at work fo
 void act_by_children(Turn& turn, PipelineId id);
 void attend_children(Turn& turn, PipelineId id);
 void cancel_children(Turn& turn, PipelineId id);
+// One within it has ended, and it, or one in between, attends to that with this tick. What is due
+// comes behind that: it may have been so in time, and we away.
+bool has_news(const Turn& turn, PipelineId id);
 void child_began(Turn& turn, PipelineId child, const ByParent& by);
 void child_ended(
     Turn& turn, PipelineId child, const ByParent& by, Ending ending, const std::string& error);
