@@ -111,6 +111,24 @@ void check_questions(Judge& j) {
          "asks somebody and goes on, or waits and nobody was asked");
 }
 
+// Who waits for an answer of his own has asked for it.
+void check_asked(Judge& j) {
+  const Pipeline& p = j.pipeline;
+  const auto& open = j.state.decisions.open_of;
+  const bool asks_of_phase = open.contains(decision::PhaseOwner{p.id, p.entry});
+  const auto first = open.lower_bound(decision::GuardOwner{p.id, p.entry, ""});
+  const decision::GuardOwner* guard =
+      first == open.end() ? nullptr : std::get_if<decision::GuardOwner>(&(*first).first);
+  const bool asks_of_guard = guard && guard->pipeline == p.id && guard->entry == p.entry;
+  const Blocked* blocked = std::get_if<Blocked>(&p.state);
+  const bool waits = blocked && blocked->reason == Reason::Decision;
+  const Leaving* leaving = std::get_if<Leaving>(&p.course);
+  const bool of_its_own = j.is_in<Idle>() || j.is_in<Guarding>() || (leaving && leaving->asked);
+  j.must((asks_of_phase || asks_of_guard) == (waits && of_its_own),
+         "waits for an answer to no question, or asks and does not wait");
+  j.must(!asks_of_guard || j.is_in<Guarding>(), "asks about a guard, and is at none");
+}
+
 void check_running(Judge& j) {
   const char* lost = "waits for an effect that is not in the outbox";
   const char* gone = "waits for an agent that is not at work";
@@ -304,6 +322,7 @@ void check(const State& state, Violations& violations) {
     judge.must(pipeline.id == id && pipeline.origin, "is not itself");
     check_story(judge);
     check_questions(judge);
+    check_asked(judge);
     check_running(judge);
     check_timers_of(judge);
     check_children(judge);

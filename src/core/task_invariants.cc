@@ -47,6 +47,13 @@ void check_task(const State& state, const Task& task, Violations& violations) {
   if (task.checkpoint != EffectId{} && !state.outbox.contains(task.checkpoint)) {
     complain("waits for a checkpoint that nobody makes");
   }
+  const DecisionId* open = state.decisions.open_of.find(decision::WorkOwner{task.id});
+  const decision::Decision* question = open ? state.decisions.decisions.find(*open) : nullptr;
+  std::optional<decision::Cause> cause = task.asked;
+  if (task.body == Body::Unseen) cause = decision::Cause::ProcessUnobserved;
+  if (cause != (question ? std::optional(question->cause) : std::nullopt)) {
+    complain("waits for an answer to no question, or asks and does not wait");
+  }
   if (is_over(task) != task.over_at.has_value()) complain("is over, and nobody was told");
   const Attempt* attempt = table.attempts.find(task.attempt);
   if (!attempt || attempt->work != task.id) complain("is not found by its attempt");

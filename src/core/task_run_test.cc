@@ -138,12 +138,6 @@ TEST(TaskRun, AnAgentByItselfWhoseEndNobodySawAsksWhateverOnExitSays) {
   }
 }
 
-std::optional<decision::Cause> asked_about(const World& world, WorkId id) {
-  const DecisionId* open = world.state.decisions.open_of.find(decision::WorkOwner{id});
-  if (!open) return std::nullopt;
-  return world.state.decisions.decisions.find(*open)->cause;
-}
-
 // It is ended, to make sure; and when it cannot be seen dead that is the question, and then the
 // other one again.
 TEST(TaskRun, AnAgentByItselfOfWhichNobodyKnowsWhetherItWasStartedAsks) {

@@ -426,7 +426,7 @@ RC_GTEST_PROP(TaskLaw, WhateverComesInTheInvariantsHold, ()) {
     } else if (step == 26) {
       world.input(Resumed{});
     } else if (step == 27) {
-      decide(world, id, decision::Choice::ReleaseAnyway);
+      if (asked_about(world, id)) decide(world, id, decision::Choice::ReleaseAnyway);
     } else {
       world.pass(Duration{(step - 27) * 30'000});
     }

@@ -211,8 +211,18 @@ inline std::vector<std::string> task_events(const World& world) {
 
 using Verbs = std::vector<std::string>;
 
+// What somebody is asked about it.
+inline std::optional<decision::Cause> asked_about(const World& world, WorkId id) {
+  const DecisionId* open = world.state.decisions.open_of.find(decision::WorkOwner{id});
+  if (!open) return std::nullopt;
+  return world.state.decisions.decisions.find(*open)->cause;
+}
+
+// The open question about it is answered.
 inline void decide(World& world, WorkId id, decision::Choice choice, std::string text = {}) {
-  in_turn(world, [&](Turn& turn) { decided(turn, id, {choice, 0, text, "ana", turn.now()}); });
+  const DecisionId* open = world.state.decisions.open_of.find(decision::WorkOwner{id});
+  ASSERT_TRUE(open);
+  world.ask(decision::Resolve{*open, choice, std::move(text), "ana"});
 }
 
 }  // namespace reeve::task
