@@ -1,6 +1,6 @@
 #include "base/die_testing.h"
 #include "core/decision.h"
-#include "core/decision_test.h"
+#include "core/decision_testing.h"
 #include "core/waiting.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include "core/decision.h"
 
-#include "core/decision_test.h"
+#include "core/decision_testing.h"
 #include "core/much_due_testing.h"
 
 #include <gtest/gtest.h>

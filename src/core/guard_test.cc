@@ -1,6 +1,6 @@
 #include "core/guard.h"
 
-#include "core/guard_test.h"
+#include "core/guard_testing.h"
 #include "core/limits.h"
 
 #include <gtest/gtest.h>

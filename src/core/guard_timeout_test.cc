@@ -2,7 +2,7 @@
 #include "core/event_name.h"
 #include "core/guard.h"
 #include "core/guard_ending.h"
-#include "core/guard_test.h"
+#include "core/guard_testing.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
