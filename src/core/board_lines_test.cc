@@ -50,7 +50,9 @@ TEST(BoardLines, AWaitIsAnsweredAtItsEnd) {
   EXPECT_TRUE(world.answers.empty());
   world.pass(1ms);
   EXPECT_EQ(as<SectionLocked>(world.told(shorter)), (SectionLocked{backend, ana, at(120min)}));
-  world.pass(25min);
+  world.pass(25min - 1ms);
+  EXPECT_EQ(world.answers.size(), 1u);
+  world.pass(1ms);
   EXPECT_EQ(as<TaskLocked>(world.told(usual)), (TaskLocked{task, ana, at(60min)}));
 }
 

@@ -375,8 +375,11 @@ TEST(Board, ASilentRunnerIsForgottenAfterADayUnlessItHoldsSomething) {
   const BoardTaskId task = world.add("fix");
   world.say(RunnerHeartbeat{ana});
   world.start(task, bo);
-  EXPECT_EQ(as<Refused>(world.say(ForgetRunner{bo})).why, Why::NotAllowed);
-  world.pass(24h);
+  EXPECT_EQ(as<Refused>(world.say(ForgetRunner{bo})),
+            (Refused{Why::NotAllowed, "it holds something"}));
+  world.pass(24h - 1ms);
+  EXPECT_TRUE(world.state.board.runners.contains(ana));
+  world.pass(1ms);
   EXPECT_FALSE(world.state.board.runners.contains(ana));
   EXPECT_TRUE(world.state.board.runners.contains(bo));
   world.finish(task, bo);

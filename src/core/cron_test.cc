@@ -142,7 +142,11 @@ TEST(Cron, AnIntervalCountsFromWhenItWasEnabled) {
   CronWorld world;
   const Wall enabled_at = world.stamp.wall;
   EXPECT_EQ(as<Enabled>(world.enable(every(90s, Overlap::Allow))), (Enabled{enabled_at + 90s}));
-  world.pass(300s);
+  world.pass(90s - 1ms);
+  EXPECT_TRUE(world.fired().empty());
+  world.pass(1ms);
+  EXPECT_EQ(world.fired(), (std::vector<Wall>{enabled_at + 90s}));
+  world.pass(210s);
   EXPECT_EQ(world.fired(),
             (std::vector<Wall>{enabled_at + 90s, enabled_at + 180s, enabled_at + 270s}));
 }
@@ -388,6 +392,20 @@ TEST(Cron, TheWindowIsGoodAtItsLimit) {
       world.input(Tick{});
       EXPECT_EQ(world.fired().size(), late == 2h ? 1u : 0u);
       EXPECT_EQ(world.names().back(), late == 2h ? "cron:fired" : "cron:missed");
+    }
+  }
+}
+
+TEST(Cron, SoIsThatOfAnInterval) {
+  for (const CatchUp catch_up : {CatchUp::None, CatchUp::Latest, CatchUp::All}) {
+    const Duration limit = catch_up == CatchUp::None ? Duration{60s} : Duration{2h};
+    for (const Duration late : {limit, limit + 1ms}) {
+      CronWorld world;
+      world.enable(every(5h, Overlap::Allow, catch_up, 2h));
+      world.sleep(5h + late);
+      world.input(Tick{});
+      EXPECT_EQ(world.fired().size(), late == limit ? 1u : 0u);
+      EXPECT_EQ(world.names().back(), late == limit ? "cron:fired" : "cron:missed");
     }
   }
 }

@@ -109,7 +109,9 @@ TEST(Decision, AtTheEndOfTheWaitTheDefaultOptionIsTheAnswer) {
   World world;
   const auto [waiter, id] = asks(world, {"which?", {"red", "blue"}, {}, Duration{5s}, 1});
 
-  world.pass(5s);
+  world.pass(5s - 1ms);
+  EXPECT_TRUE(world.answers.empty());
+  world.pass(1ms);
   const Answer answer{Choice::Option, 1, "blue", "deadline", at(5s)};
   EXPECT_EQ(world.answers, (std::vector<reeve::Answer>{{waiter, {Reply{Resolved{id, answer}}}}}));
 }

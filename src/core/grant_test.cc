@@ -129,6 +129,17 @@ TEST(Grant, AWaitThatIsOverCountsAsOverWhetherOrNotATickCame) {
   }
 }
 
+TEST(Grant, InItsLastMomentAWaitIsStillAWait) {
+  Grants world;
+  world.acquire(ana, "main");
+  const Reply waits = world.acquire(bo, "main", {.wait = 10s});
+  world.wait_unnoticed(10s - 1ms);
+
+  world.release(ana, "main");
+
+  EXPECT_TRUE(world.got<Granted>(waits));
+}
+
 TEST(Grant, ANewcomerDoesNotStandBehindAWaitThatIsOver) {
   Grants world;
   world.acquire(ana, "main");

@@ -149,6 +149,17 @@ TEST(QueueTakers, WhoseWaitIsOverGetNothingThoughNoTickCame) {
   EXPECT_EQ(world.got(waits).size(), 1u);
 }
 
+TEST(QueueTakers, GetWhatComesInTheLastMomentOfTheirWait) {
+  QueueWorld world;
+  const WaiterId waiter = world.await({bugs}, 10s);
+  world.stamp.now = at(10s) - 1ms;
+
+  const ItemId item = world.push(bugs);
+
+  ASSERT_EQ(world.got(waiter).size(), 1u);
+  EXPECT_EQ(world.got(waiter)[0].id, item);
+}
+
 TEST(QueueTakers, GetWhatWasReadyBeforeTheirWaitWasOverHoweverLateTheTick) {
   QueueWorld world;
   const ItemId item = world.push(bugs, with(0, 5s));

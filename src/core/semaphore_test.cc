@@ -299,7 +299,9 @@ TEST(Semaphore, StaleHoldersCountAsGoneBeforeAnAcquireIsJudgedAllOfThem) {
   world.enter(ana, "agents");
   world.enter(bo, "agents");
   world.enter(cy, "agents");
-  world.wait_unnoticed(60s + 1ms);
+  world.wait_unnoticed(60s);
+  EXPECT_EQ(as<Full>(world.enter(di, "agents", 3)).available, 0u);
+  world.wait_unnoticed(1ms);
 
   EXPECT_TRUE(is<Granted>(world.enter(di, "agents", 3)));
 }
