@@ -188,7 +188,7 @@ TEST(Grant, AWaiterCanBeCancelledByItsOwnConnectionOnly) {
   const Reply place = world.acquire(bound(bo, 5), "main", waiting);
   const CancelRequest cancel{as<Waiting>(place).waiter};
 
-  EXPECT_EQ(as<Refused>(world.ask(cancel, SessionId{6})).why, Why::NotFound);
+  EXPECT_EQ(as<Refused>(world.ask(cancel, SessionId{6})), (Refused{Why::NotFound, "request"}));
   EXPECT_TRUE(is<Ok>(world.ask(cancel, SessionId{5})));
 
   EXPECT_EQ(as<NotGranted>(*world.answer_to(place)).left, Left::Cancelled);
@@ -390,7 +390,7 @@ TEST(Grant, ASlotNamedTwiceInOneRequestIsRefused) {
   const Reply reply = grant::ask(
       turn, of_phase({}, {{slots_named("agents"), 1, {}, {}}, {slots_named("agents"), 1, {}, {}}}));
 
-  EXPECT_EQ(as<Refused>(reply).why, Why::BadValue);
+  EXPECT_EQ(as<Refused>(reply), (Refused{Why::BadValue, "slots"}));
 }
 
 }  // namespace

@@ -87,6 +87,52 @@ TEST(Limits, OfOpenTasksOfTheBoard) {
             (Refused{Why::OverLimit, "tasks"}));
 }
 
+TEST(Limits, OfSections) {
+  World world = full();
+  for (std::size_t i = 0; i < limits::names_a_project; ++i) {
+    world.state.board.sections.set({default_project, std::to_string(i)}, {});
+  }
+  const SectionName more{default_project, "one more"};
+  const Refused no{Why::OverLimit, "sections"};
+  EXPECT_EQ(refusal_of(world, board::AddSection{more}), no);
+  EXPECT_EQ(refusal_of(world, board::Add{"it", more, 0, ""}), no);
+}
+
+TEST(Limits, OfThoseWhoWaitOnTheBoard) {
+  World world = full();
+  const BoardTaskId task = as<board::Added>(world.ask(board::Add{"it", std::nullopt, 0, ""})).task;
+  world.ask(board::Start{task, {default_project, "ana"}, {}});
+  for (std::uint64_t i = 1; i <= limits::waiters_a_line; ++i) {
+    world.state.board.waiters.set(WaiterId{1000 + i}, {});
+  }
+  EXPECT_EQ(refusal_of(world, board::Start{task, {default_project, "bo"}, board::Wait{}}),
+            (Refused{Why::OverLimit, "waiters"}));
+}
+
+TEST(Limits, OfCrons) {
+  World world = full();
+  definition::Set set;
+  set.hash = "one";
+  set.root = "/shop";
+  world.ask(definition::Load{default_project, Boxed<definition::Set>(set)});
+  const cron::Definition hourly{cron::Interval{1h}, {}, {}, {}, 1h, cron::RunShell{"true", {}}};
+  const cron::Plan plan{{default_project, "one"}, Boxed(hourly), {}};
+  for (std::size_t i = 0; i < limits::names_a_project; ++i) {
+    world.state.crons.crons.set({default_project, std::to_string(i)}, {});
+  }
+  const CronName more{default_project, "one more"};
+  EXPECT_EQ(refusal_of(world, cron::Enable{more, plan}), (Refused{Why::OverLimit, "crons"}));
+  EXPECT_EQ(refusal_of(world, cron::RunNow{more, plan}), (Refused{Why::OverLimit, "crons"}));
+}
+
+TEST(Limits, OfOpenQuestions) {
+  World world = full();
+  for (std::uint64_t i = 1; i <= limits::open_pipelines; ++i) {
+    world.state.decisions.open_of.set(decision::AskOwner{WaiterId{i}}, DecisionId{i});
+  }
+  EXPECT_EQ(refusal_of(world, decision::Ask{"which?"}), (Refused{Why::OverLimit, "decisions"}));
+}
+
 TEST(Limits, OfWhatIsSaidOfAProcess) {
   World world;
   HolderMeta meta;

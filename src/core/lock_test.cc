@@ -132,24 +132,26 @@ TEST(Lock, ATimeoutOfAHundredMillionYearsIsInTheFuture) {
 
 TEST(Lock, WhatCannotBeMeantIsRefused) {
   Grants world;
-  const auto why = [&](const Reply& reply) { return as<Refused>(reply).why; };
+  const auto no = [](const Reply& reply) { return as<Refused>(reply); };
 
-  EXPECT_EQ(why(world.acquire(ana, Names{})), Why::BadValue);
-  EXPECT_EQ(why(world.acquire(ana, "")), Why::BadName);
-  EXPECT_EQ(why(world.acquire(ana, "-rf")), Why::BadName);
-  EXPECT_EQ(why(world.acquire({default_project, ""}, "main")), Why::BadName);
-  EXPECT_EQ(why(world.acquire(ana, "main", {.timeout = -1ms})), Why::BadValue);
-  EXPECT_EQ(why(world.acquire(ana, "main", {.max_hold = -1ms})), Why::BadValue);
-  EXPECT_EQ(why(world.acquire(ana, "main", {.wait = -1ms})), Why::BadValue);
-  EXPECT_EQ(why(world.acquire(ana, "main", {.meta = inside({default_project, ""})})), Why::BadName);
-  EXPECT_EQ(why(world.acquire(ana, Names(65, "main"))), Why::OverLimit);
+  EXPECT_EQ(no(world.acquire(ana, Names{})), (Refused{Why::BadValue, "names"}));
+  EXPECT_EQ(no(world.acquire(ana, "")), (Refused{Why::BadName, ""}));
+  EXPECT_EQ(no(world.acquire(ana, "-rf")), (Refused{Why::BadName, "-rf"}));
+  EXPECT_EQ(no(world.acquire({default_project, ""}, "main")), (Refused{Why::BadName, "holder"}));
+  EXPECT_EQ(no(world.acquire(ana, "main", {.timeout = -1ms})), (Refused{Why::BadValue, "timeout"}));
+  EXPECT_EQ(no(world.acquire(ana, "main", {.max_hold = -1ms})),
+            (Refused{Why::BadValue, "max_hold"}));
+  EXPECT_EQ(no(world.acquire(ana, "main", {.wait = -1ms})), (Refused{Why::BadValue, "wait"}));
+  EXPECT_EQ(no(world.acquire(ana, "main", {.meta = inside({default_project, ""})})),
+            (Refused{Why::BadName, "within"}));
+  EXPECT_EQ(no(world.acquire(ana, Names(65, "main"))), (Refused{Why::OverLimit, "names"}));
   EXPECT_EQ(
-      why(world.ask(lock::Command{lock::Acquire{{{ProjectNo{99}, "main"}}, ana, {}, {}, {}, {}}})),
-      Why::NotFound);
-  EXPECT_EQ(why(world.ask(
+      no(world.ask(lock::Command{lock::Acquire{{{ProjectNo{99}, "main"}}, ana, {}, {}, {}, {}}})),
+      (Refused{Why::NotFound, "project"}));
+  EXPECT_EQ(no(world.ask(
                 lock::Command{lock::Acquire{{lock_named("main")}, bound(ana, 5), {}, {}, {}, {}}},
                 SessionId{6})),
-            Why::BadValue);
+            (Refused{Why::BadValue, "session"}));
   EXPECT_EQ(world.state, initial_state(start));
 }
 
@@ -171,7 +173,7 @@ TEST(Lock, AProjectHasSoManyLocksAndNoMore) {
                     lock::Command{lock::Acquire{{lock_named("main")}, ana, {}, {}, {}, {}}}},
             world.stamp);
 
-  EXPECT_EQ(as<Refused>(applied.reply).why, Why::OverLimit);
+  EXPECT_EQ(as<Refused>(applied.reply), (Refused{Why::OverLimit, "locks"}));
 }
 
 // ── release ──

@@ -243,6 +243,9 @@ TEST(PipelineChildren, APipelineThatRunsItselfEnds) {
   play.pass(1s);
   EXPECT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
   EXPECT_EQ(play.state.pipelines.open, 0u);
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::pipelines_within + 1);
+  EXPECT_EQ(play.state_of((*play.state.pipelines.pipelines.last()).first),
+            (Status{Failed{"again", 1, "could not be started: pipelines within", true}}));
 }
 
 // ── for_each ──

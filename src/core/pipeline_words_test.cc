@@ -54,7 +54,10 @@ TEST(PipelineWords, TheWordOfAnAttemptThatIsOverIsNotThatOfTheNext) {
   ASSERT_EQ(attempt_of(play.of(id)), 1u);                    // what the api compares with
   play.stamp = {play.stamp.now + 1s, play.stamp.wall + 1s};  // due; no tick has come yet
   const reeve::Reply reply = play.ask(Finish{id, std::nullopt, "build", 1});
-  EXPECT_TRUE(is<Refused>(reply));
+  EXPECT_EQ(reply,
+            refused(Why::NotAllowed,
+                    to_text(id) + " is in phase build, attempt 2, by now, and this one no longer "
+                                  "counts"));
   play.fails();
   EXPECT_FALSE(std::holds_alternative<Done>(play.state_of(id))) << "attempt 2 failed";
 }

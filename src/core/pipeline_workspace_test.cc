@@ -60,7 +60,8 @@ TEST(PipelineWorkspace, IsRemovedWhenSomebodySaysSo) {
   EXPECT_EQ(play.of(play.id).workspace, "");
   EXPECT_EQ(*find_in<WorkspaceRemoved>(play.heard.at(0)), (WorkspaceRemoved{play.id, "/w"}));
   EXPECT_EQ(play.names(), std::vector<std::string>{"pipeline:workspace_removed"});
-  EXPECT_EQ(as<Refused>(play.ask(RemoveWorkspace{play.id})).why, Why::NotFound);
+  EXPECT_EQ(play.ask(RemoveWorkspace{play.id}),
+            refused(Why::NotFound, "workspace of " + to_text(play.id)));
 }
 
 TEST(PipelineWorkspace, ThatCannotBeRemovedStays) {
@@ -90,10 +91,22 @@ TEST(PipelineWorkspace, OfWhichNobodyKnowsIsRemovedAgain) {
 TEST(PipelineWorkspace, OfAnOpenPipelineIsNotRemoved) {
   Play play(Ended::with_workspace());
   const PipelineId id = play.start();
-  EXPECT_EQ(as<Refused>(play.ask(RemoveWorkspace{id})).why, Why::NotAllowed);
+  const reeve::Reply no = refused(Why::NotAllowed, to_text(id) + " has not ended");
+  EXPECT_EQ(play.ask(RemoveWorkspace{id}), no);
   play.finish(play.under_way().front(), with_values({{"path", "/w"}}));
-  EXPECT_EQ(as<Refused>(play.ask(RemoveWorkspace{id})).why, Why::NotAllowed);
-  EXPECT_EQ(as<Refused>(play.ask(RemoveWorkspace{PipelineId{99}})).why, Why::NotFound);
+  EXPECT_EQ(play.ask(RemoveWorkspace{id}), no);
+  EXPECT_EQ(play.ask(RemoveWorkspace{PipelineId{99}}),
+            refused(Why::NotFound, to_text(PipelineId{99})));
+}
+
+TEST(PipelineWorkspace, NobodyIsRetriedInOneThatIsBeingRemoved) {
+  Ended play(1);
+  play.ask(RemoveWorkspace{play.id});
+
+  const reeve::Reply no =
+      refused(Why::NotAllowed, "the workspace of " + to_text(play.id) + " is being removed");
+  EXPECT_EQ(play.ask(Retry{play.id, true}), no);
+  EXPECT_EQ(play.ask(ResumeFrom{play.id, "build", true}), no);
 }
 
 TEST(PipelineWorkspace, WhoIsRetriedWithoutOneGetsANewOne) {

@@ -13,7 +13,7 @@ using Names = std::vector<std::string>;
 
 Token token_in(const Reply& reply) { return as<Granted>(reply).given.at(0).token; }
 
-Why why(const Reply& reply) { return as<Refused>(reply).why; }
+Refused no(const Reply& reply) { return as<Refused>(reply); }
 
 Full full(std::uint32_t available, std::uint32_t capacity, std::uint64_t ahead) {
   return {slots_named("agents"), available, capacity, ahead};
@@ -55,17 +55,17 @@ TEST(Semaphore, CreatingItWithAnotherTimeoutChangesTheTimeoutOfGrantsToCome) {
 TEST(Semaphore, WhatCannotBeMeantIsRefused) {
   Grants world;
 
-  EXPECT_EQ(why(world.create("", 1)), Why::BadName);
-  EXPECT_EQ(why(world.create("agents", 0)), Why::BadValue);
-  EXPECT_EQ(why(world.create("agents", 1, -1ms)), Why::BadValue);
-  EXPECT_EQ(why(world.ask(semaphore::Command{semaphore::Create{{ProjectNo{9}, "x"}, {1, {}}}})),
-            Why::NotFound);
-  EXPECT_EQ(why(world.resize("agents", 1)), Why::NotFound);
-  EXPECT_EQ(why(world.remove("agents")), Why::NotFound);
-  EXPECT_EQ(why(world.enter(ana, "agents")), Why::NotFound);
+  EXPECT_EQ(no(world.create("", 1)), (Refused{Why::BadName, ""}));
+  EXPECT_EQ(no(world.create("agents", 0)), (Refused{Why::BadValue, "capacity"}));
+  EXPECT_EQ(no(world.create("agents", 1, -1ms)), (Refused{Why::BadValue, "heartbeat_timeout"}));
+  EXPECT_EQ(no(world.ask(semaphore::Command{semaphore::Create{{ProjectNo{9}, "x"}, {1, {}}}})),
+            (Refused{Why::NotFound, "project"}));
+  EXPECT_EQ(no(world.resize("agents", 1)), (Refused{Why::NotFound, "agents"}));
+  EXPECT_EQ(no(world.remove("agents")), (Refused{Why::NotFound, "agents"}));
+  EXPECT_EQ(no(world.enter(ana, "agents")), (Refused{Why::NotFound, "agents"}));
   EXPECT_EQ(world.state, initial_state(start));
   world.create("agents", 3);
-  EXPECT_EQ(why(world.resize("agents", 0)), Why::BadValue);
+  EXPECT_EQ(no(world.resize("agents", 0)), (Refused{Why::BadValue, "capacity"}));
 }
 
 TEST(Semaphore, IsRemovedOnlyWhenNobodyHoldsOrAwaitsIt) {
@@ -86,6 +86,17 @@ TEST(Semaphore, IsRemovedOnlyWhenNobodyHoldsOrAwaitsIt) {
   EXPECT_TRUE(world.state.semaphores.counts.empty());
 }
 
+TEST(Semaphore, IsNotRemovedWhileALineWaitsForItsHeadToComeBack) {
+  Grants world;
+  world.create("agents", 1);
+  world.enter(ana, "agents");
+  world.enter(bound(bo, 5), "agents", 1, waiting);
+  world.input(Resumed{System::What::Ready});
+  world.exit(ana, "agents");
+
+  EXPECT_EQ(no(world.remove("agents")), (Refused{Why::NotAllowed, "waited for"}));
+}
+
 TEST(Semaphore, AProjectHasSoManyAndNoMore) {
   Grants world;
   State state = world.state;
@@ -100,7 +111,7 @@ TEST(Semaphore, AProjectHasSoManyAndNoMore) {
                     semaphore::Command{semaphore::Create{slots_named("agents"), {1, {}}}}},
             world.stamp);
 
-  EXPECT_EQ(why(applied.reply), Why::OverLimit);
+  EXPECT_EQ(no(applied.reply), (Refused{Why::OverLimit, "semaphores"}));
 }
 
 // ── acquire ──
@@ -255,7 +266,7 @@ TEST(Semaphore, ABoundHolderMustGiveItsToken) {
   const Holder holder = bound(ana, 5);
   const Token token = token_in(world.enter(holder, "agents"));
 
-  EXPECT_EQ(why(world.exit(holder, "agents")), Why::BadValue);
+  EXPECT_EQ(no(world.exit(holder, "agents")), (Refused{Why::BadValue, "token"}));
   EXPECT_TRUE(is<semaphore::Released>(world.exit(holder, "agents", token)));
 }
 
