@@ -171,7 +171,9 @@ class Stage {
         },
         [](const queue::StaleClaim&) { return std::string("stale claim"); },
         [](const queue::Extended&) { return std::string("extended"); },
-        [](const queue::Counted& counted) { return fmt::format("{} items", counted.items); });
+        [](const queue::Counted& counted) {
+          return fmt::format("{} {}", counted.items, counted.items == 1 ? "item" : "items");
+        });
   }
 
   static std::string answer(const pipeline::Reply&) { return "started"; }

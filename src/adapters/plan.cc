@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// SEMANTICS: each kind has its limit, and a step its own.
+// Each kind has its limit, and a step its own.
 constexpr Duration notify_limit = 10s;
 constexpr Duration hook_limit = 60s;
 constexpr Duration poll_limit = 60s;

@@ -39,7 +39,7 @@
 namespace reeve::daemon {
 namespace {
 
-// As of every command (SEMANTICS 15).
+// As of every command (docs/cli.md).
 int exit_of(Error::Code code) {
   switch (code) {
     case Error::Code::BadRequest:
