@@ -511,6 +511,31 @@ TEST_F(QueueDead, AQueueThatKeepsFewerForgetsTheRestByTick) {
   EXPECT_EQ(world.counts(bugs).completed, 1u);
 }
 
+TEST_F(QueueDead, AQueueThatKeepsFewerForgetsTheOldestFirstAlsoWhileMoreAreCompleted) {
+  set([](Config& config) { config.keep_completed = 5000; });
+  const auto complete = [&](std::uint32_t count) {
+    world.ask(Push{bugs, std::vector<NewItem>(count, with(0))});
+    std::vector<ItemClaim> claims;
+    for (const TakenItem& item : world.take_all({bugs}, count)) {
+      claims.push_back({item.id, item.claim});
+    }
+    world.ask(Complete{bugs, claims});
+    world.pass(1ms);
+  };
+  complete(2 * limits::touched_a_step);
+  complete(1);
+  complete(1000);
+  complete(1);
+  world.push(bugs);
+  const TakenItem last = world.take(bugs);
+  set([](Config& config) { config.keep_completed = 1000; });
+
+  EXPECT_TRUE(world.completes(bugs, last));
+
+  EXPECT_EQ(world.counts(bugs).completed, 1002u);
+  EXPECT_EQ(world.counts(bugs).forgotten, 2 * limits::touched_a_step + 1);
+}
+
 TEST_F(QueueDead, CompletedItemsAreKeptForTheirTime) {
   set([](Config& config) { config.keep_completed_for = 1h; });
   const ItemId item = world.push(bugs);

@@ -106,6 +106,7 @@ void add_ended(Turn& turn, PersistentSet<EndedKey>& index, ItemId id, const Item
 void erase_ended(Turn& turn, PersistentSet<EndedKey>& index, ItemId id, const Item& item) {
   index.erase({item.queue, rest_of(item).ended, id});
   if (keeps_few(turn, item)) return rearm(turn, item.queue);
+  removed(turn, item.queue, *item.rest->ended_at);  // of one too many, since fewer are kept
   if (const auto at = forget_at(get(turn, item.queue).config, item)) removed(turn, item.queue, *at);
 }
 
