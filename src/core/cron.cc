@@ -285,9 +285,12 @@ reeve::Reply apply_one(Turn& turn, const Enable& command) {
       before.enabled && before.plan.definition->schedule == command.plan.definition->schedule;
   if (!goes_on) cron.anchor = now;
   // What passed while it was disabled, or by another schedule, is nothing to catch up with; nor is
-  // what fired then, perhaps by a clock that was wrong, a reason to stay silent.
-  const Wall done = goes_on ? std::max(cron.last.wall, now.wall) : now.wall;
-  cron.last = {std::max(cron.last.now, now.now), done};
+  // what fired then, perhaps by a clock that was wrong, a reason to stay silent. What one step had
+  // no room for is still to be caught up with, unless another zone says that it was another time.
+  if (!goes_on || before.plan.definition->zone != command.plan.definition->zone) {
+    const Wall done = goes_on ? std::max(cron.last.wall, now.wall) : now.wall;
+    cron.last = {std::max(cron.last.now, now.now), done};
+  }
   cron.enabled = true;
   cron.plan = command.plan;
   if (cron.plan.definition->overlap != Overlap::BufferAll) {

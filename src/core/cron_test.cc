@@ -466,6 +466,35 @@ TEST(Cron, ANewPlanTakesTheOldOnesPlaceAndKeepsTheBeat) {
   EXPECT_EQ(as<Enabled>(world.enable(every(2h))), (Enabled{utc_at(2024, 5, 1, 14, 30)}));
 }
 
+TEST(Cron, ANewPlanByTheSameTimesGoesOnCatchingUp) {
+  for (const Definition& definition : {every(1min, Overlap::Allow, CatchUp::All),
+                                       calendar("* * * * *", Overlap::Allow, CatchUp::All)}) {
+    CronWorld world;
+    world.enable(definition);
+    world.sleep(600min);
+    Definition changed = definition;
+    changed.run = RunShell{"false", {}};
+    world.enable(changed);
+    EXPECT_LT(world.fired().size(), 600u);
+    world.input(Tick{});
+    world.input(Tick{});
+    std::vector<Wall> minutes;
+    for (int i = 1; i <= 600; ++i) minutes.push_back(utc_at(2024, 5, 1, 12) + i * 1min);
+    EXPECT_EQ(world.fired(), minutes);
+  }
+}
+
+TEST(Cron, ANewZoneCatchesUpWithNothing) {
+  CronWorld world;
+  Definition definition = calendar("0 13 * * *");
+  world.enable(definition);
+  world.pass(2h + 30min);
+  definition.zone.rule.standard = -1h;
+  EXPECT_EQ(as<Enabled>(world.enable(definition)), (Enabled{utc_at(2024, 5, 2, 14)}));
+  world.input(Tick{});
+  EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
+}
+
 TEST(Cron, ANewPlanThatBuffersOneKeepsOne) {
   CronWorld world;
   world.enable(every(1h, Overlap::BufferAll));
