@@ -46,6 +46,7 @@
 //
 // A dedupe key belongs to the pending or processing item of a queue that had it first. An item
 // that comes back (redriven, dead-lettered) gets its key back if nobody has it; else it has none.
+// Only among dead letters it keeps one that another has there: at home it may be its own.
 // What an outside source lists is pushed once, whatever became of it, until it is listed no more.
 //
 // What is kept of them: core/queue_value.h. What can be asked, and is told: core/queue_words.h.

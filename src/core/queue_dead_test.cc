@@ -184,6 +184,25 @@ TEST_F(QueueDead, AnItemComesBackWithItsKeyIfItIsFree) {
 
 // ── Redrive ──
 
+// Two queues may know different things by one key; their dead letters meet.
+TEST_F(QueueDead, AnItemComesHomeWithItsKeyAlsoIfAnotherHadItAmongTheDeadLetters) {
+  set([](Config& config) {
+    config.dead_letter = lost;
+    config.max_attempts = 1;
+  });
+  world.create(chores, world.of(bugs).config);
+  const ItemId bug = world.push(bugs, with(0, 0ms, "k"));
+  const ItemId chore = world.push(chores, with(0, 0ms, "k"));
+  world.kill(bugs, bug);
+  world.kill(chores, chore);
+  EXPECT_EQ(as<Pushed>(world.ask(Push{lost, {with(0, 0ms, "k")}})), (Pushed{{bug}, {true}}));
+
+  EXPECT_EQ(as<Counted>(world.ask(Redrive{lost, {}, true, {}})), Counted{2});
+
+  EXPECT_EQ(as<Pushed>(world.ask(Push{bugs, {with(0, 0ms, "k")}})), (Pushed{{bug}, {true}}));
+  EXPECT_EQ(as<Pushed>(world.ask(Push{chores, {with(0, 0ms, "k")}})), (Pushed{{chore}, {true}}));
+}
+
 TEST_F(QueueDead, WithoutDeadLettersRedriveMakesItPendingInItsOldPlace) {
   const ItemId item = dead_item();
   world.push(bugs);

@@ -228,18 +228,20 @@ void lift(Turn& turn, ItemId id, Item& item) {
       erase_ended(turn, table.dead, id, item);
       break;
   }
-  if (has_key(item)) table.dedupe.erase({item.queue, rest.dedupe_key});
+  if (!has_key(item)) return;
+  const DedupeKey key{item.queue, rest.dedupe_key};
+  if (const ItemId* known = table.dedupe.find(key); known && *known == id) table.dedupe.erase(key);
 }
 
 void place(Turn& turn, ItemId id, Item& item) {
   Table& table = turn.change().queues;
   if (has_key(item)) {
     const DedupeKey key{item.queue, item.rest->dedupe_key};
-    if (table.dedupe.contains(key)) {
+    if (!table.dedupe.contains(key)) {
+      table.dedupe.set(key, id);
+    } else if (!item.rest->origin) {
       table.bytes -= item.rest->dedupe_key.size();
       item.rest.edit().dedupe_key.clear();
-    } else {
-      table.dedupe.set(key, id);
     }
   }
   if (item.rest && *item.rest == Rest{}) item.rest.reset();
