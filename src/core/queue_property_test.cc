@@ -169,6 +169,31 @@ RC_GTEST_PROP(QueueLaws, InvariantsHoldWhateverHappens, ()) {
   RC_ASSERT(crowd.state.queues.takers.empty());
 }
 
+// As above, while the queues are given other settings, and people wait for several of them.
+RC_GTEST_PROP(QueueLaws, InvariantsHoldAlsoWhileQueuesAreGivenOtherSettings, ()) {
+  Crowd crowd;
+  for (const Act& act : *acts()) {
+    const auto [verb, a, b, c] = act;
+    if (verb >= 14 && a % 2 == 0) {
+      const QueueName& queue = c % 2 ? bugs : chores;
+      Config config = crowd.of(queue).config;
+      config.max_attempts = static_cast<std::uint32_t>(b % 4);
+      config.on_exhaust = static_cast<OnExhaust>(c / 2 % 3);
+      config.dead_letter = a < 4 ? std::optional(lost) : std::nullopt;
+      config.keep_completed = static_cast<std::uint32_t>(c % 3);
+      crowd.ask(Create{queue, config});
+    } else if (verb == 13 && a % 2 == 0) {
+      crowd.ask(Take{{bugs, lost, chores}, bo, {}, static_cast<std::uint32_t>(b % 3 + 1), 4s});
+    } else {
+      crowd.act(act);
+    }
+    RC_ASSERT(!has_violations());
+  }
+  crowd.pass(1h);
+  RC_ASSERT(!has_violations());
+  RC_ASSERT(crowd.state.queues.takers.empty());
+}
+
 RC_GTEST_PROP(QueueLaws, AttemptsNeverExceedTheMaximum, ()) {
   Crowd crowd;
   for (const Act& act : *acts()) {
