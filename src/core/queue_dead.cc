@@ -16,10 +16,13 @@ bool carry(Turn& turn, ItemId id, const QueueName& to, const std::optional<Queue
   if (from.paused_by == id) from.paused_by = {};
   ++table.queues.edit(target)->counts.moved_in;
   rearrange(turn, id, [&](Item& item) {
+    const std::uint64_t died = origin ? rest_of(item).ended : 0;
     make_pending(item, std::nullopt);
     item.attempts = 0;
     item.queue = target;
-    if (item.rest || origin) item.rest.edit().origin = origin;
+    if (!item.rest && !origin) return;
+    item.rest.edit().origin = origin;
+    item.rest.edit().ended = died;
   });
   return true;
 }
@@ -291,7 +294,9 @@ void decided(Turn& turn, ItemId id, const decision::Answer& answer) {
   const QueueNo no = item->queue;
   const bool paused = get(turn, no).paused_by == id;
   const bool pending = item->state == ItemState::Pending;
-  const bool in_dead_letters = pending && !paused && rest_of(*item).origin;
+  // It was asked about where it died. What was exhausted among the dead letters themselves, and
+  // waits there, is asked about as what waits anywhere.
+  const bool in_dead_letters = pending && rest_of(*item).ended > 0;
   const std::string error = rest_of(*item).last_error;
   if (answer.choice == decision::Choice::Retry) {
     if (item->state == ItemState::Dead || in_dead_letters) revive(turn, id);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace reeve::queue {
 namespace {
 
@@ -384,6 +386,32 @@ TEST_F(QueuePauses, AnItemThatIsDroppedMeanwhileNoLongerHoldsThePause) {
 
   EXPECT_TRUE(world.of(bugs).paused);
   EXPECT_EQ(world.of(bugs).paused_by, ItemId{});
+}
+
+// Two of them are exhausted: the first pauses it, and the second finds it paused.
+TEST_F(QueueDead, WhatIsExhaustedAmongTheDeadLettersIsDecidedThere) {
+  with_dead_letters();
+  const std::array items = {dead_item(), dead_item()};
+  Config config = plain();
+  config.max_attempts = 1;
+  config.on_exhaust = OnExhaust::Pause;
+  world.create(lost, config);
+  const auto both = world.take_all({lost}, 2);
+  for (const TakenItem& item : both) world.fail(lost, item);
+  const auto choose = [&](ItemId item, decision::Choice choice) {
+    const DecisionId id = *world.state.decisions.open_of.find(decision::ItemOwner{item});
+    world.ask(decision::Command{decision::Resolve{id, choice}});
+    return std::pair(world.queue_of(item), world.state_of(item));
+  };
+  const State asked = world.state;
+
+  EXPECT_EQ(choose(items[1], decision::Choice::Dead), std::pair(lost, ItemState::Dead));
+  EXPECT_TRUE(world.of(lost).paused);
+
+  world.state = asked;
+  EXPECT_EQ(choose(items[1], decision::Choice::Retry), std::pair(lost, ItemState::Pending));
+  EXPECT_EQ(choose(items[0], decision::Choice::Dead), std::pair(lost, ItemState::Dead));
+  EXPECT_FALSE(world.of(lost).paused);
 }
 
 // ── Drop, purge, hurry ──

@@ -70,6 +70,7 @@ class Check {
     }
     expect(pending || !rest.not_before, thing, "has a delay and is not pending");
     expect(ended == rest.ended_at.has_value(), thing, "has an end, or none, against its state");
+    expect(ended || rest.ended == 0 || (pending && rest.origin), thing, "ended, and did not die");
     expect(item.state == ItemState::Dead || rest.reason.empty(), thing, "has a reason, alive");
     if (ended) {
       const auto& index = item.state == ItemState::Dead ? table_.dead : table_.completed;

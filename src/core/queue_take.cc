@@ -235,6 +235,7 @@ TakenItem claim(Turn& turn,
   rearrange(turn, id, [&](Item& item) {
     Rest& rest = item.rest.edit();
     rest.not_before.reset();
+    rest.ended = 0;
     rest.claim = Claim{holder, meta, token, turn.now(), turn.now(), visibility, {}, Ending::No};
     item.state = ItemState::Processing;
     if (item.attempts != UINT32_MAX) ++item.attempts;

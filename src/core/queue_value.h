@@ -105,7 +105,9 @@ struct Rest {
   std::string last_error;
   std::string reason;               // Dead
   std::optional<QueueName> origin;  // in a dead-letter queue: where it came from
-  std::uint64_t ended = 0;          // Completed, Dead: the order of ending
+  // Completed, Dead: the order of ending. Pending among dead letters: of its death, until it is
+  // tried there.
+  std::uint64_t ended = 0;
 
   bool operator==(const Rest&) const = default;
 };
