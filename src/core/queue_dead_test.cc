@@ -414,6 +414,20 @@ TEST_F(QueueDead, WhatIsExhaustedAmongTheDeadLettersIsDecidedThere) {
   EXPECT_FALSE(world.of(lost).paused);
 }
 
+// What a lowered maximum has used up pauses the queue when its turn comes.
+TEST_F(QueueDead, WhoseTakePausesTheQueueIsToldSo) {
+  const ItemId item = world.push(bugs);
+  world.fail(bugs, world.take(bugs));
+  set([](Config& config) {
+    config.max_attempts = 1;
+    config.on_exhaust = OnExhaust::Pause;
+  });
+
+  EXPECT_EQ(as<Taken>(world.ask(Take{{bugs}, ana, {}, 1, {}})), (Taken{{}, true}));
+
+  EXPECT_EQ(world.of(bugs).paused_by, item);
+}
+
 // ── Drop, purge, hurry ──
 
 TEST_F(QueueDead, WhatIsNotBeingProcessedCanBeDropped) {

@@ -266,15 +266,15 @@ reeve::Reply take(Turn& turn, const Take& command) {
     if (std::find(queues.begin(), queues.end(), no) == queues.end()) queues.push_back(no);
   }
   std::vector<QueueNo> open;
-  bool paused = true;
   for (const QueueNo no : queues) {
     if (is_open(turn, no)) open.push_back(no);
-    paused = paused && get(turn, no).paused;
   }
   std::vector<TakenItem> items =
       take_best(turn, open, command.holder, tidied(command.meta), command.max);
   if (items.empty() && waits(command)) return join_line(turn, command, std::move(queues));
-  const bool because_paused = items.empty() && paused;
+  // Only now: what has used up its attempts may have paused them.
+  const auto is_paused = [&](QueueNo no) { return get(turn, no).paused; };
+  const bool because_paused = items.empty() && std::all_of(queues.begin(), queues.end(), is_paused);
   return {Reply{Taken{std::move(items), because_paused}}};
 }
 
