@@ -28,6 +28,11 @@ struct Obstacle {
   bool leaving = false;
 };
 
+// With the process all that it holds comes free, for whichever lease it is being ended.
+bool is_being_ended(const State& state, const Process* process) {
+  return process && state.custody.endings.contains(*process);
+}
+
 Obstacle obstacle(const State& state, const LockName& name, Time now) {
   const lock::Lock* lock = state.locks.locks.find(name);
   if (!lock) return {};
@@ -36,9 +41,10 @@ Obstacle obstacle(const State& state, const LockName& name, Time now) {
       [](const lock::Free&) { return Obstacle{}; },
       [&](const lock::Held& held) {
         const lock::Tenure& tenure = held.tenure;
-        if (!is_over(tenure.lease, state.leases_from, now)) return Obstacle{&tenure.holder, false};
-        if (process_of(tenure.meta)) return Obstacle{&tenure.holder, true};
-        return Obstacle{};
+        const Process* process = process_of(tenure.meta);
+        const bool over = is_over(tenure.lease, state.leases_from, now);
+        if (over && !process) return Obstacle{};
+        return Obstacle{&tenure.holder, over || is_being_ended(state, process)};
       },
       [](const lock::Stale&) { return Obstacle{}; },
       [](const lock::Ending& ending) { return Obstacle{&ending.tenure.holder, true}; });
@@ -50,9 +56,10 @@ void each_holder(const State& state, const SemaphoreName& name, Time now, See se
   const auto& slots = state.semaphores.slots;
   for (auto at = slots.lower_bound({name, {}}); at != slots.end() && at->first.name == name; ++at) {
     const semaphore::Slot& slot = at->second;
+    const Process* process = process_of(slot.meta);
     const bool over = is_over(slot.lease, state.leases_from, now);
-    if (over && !process_of(slot.meta)) continue;
-    see(Obstacle{&at->first.holder, over || slot.ending}, slot.weight);
+    if (over && !process) continue;
+    see(Obstacle{&at->first.holder, over || is_being_ended(state, process)}, slot.weight);
   }
 }
 

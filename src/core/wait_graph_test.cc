@@ -174,6 +174,25 @@ TEST(WaitGraph, AHolderWhoseProcessIsBeingEndedIsNotStuck) {
   EXPECT_TRUE(is<Waiting>(world.acquire(bo, "one", waiting)));
 }
 
+// With the process all that it holds comes free, not only the lease for which it is being ended.
+TEST(WaitGraph, AHolderWhoseProcessIsBeingEndedForAnotherLeaseIsNotStuck) {
+  Grants world;
+  world.create("agents", 1);
+  world.acquire(ana, "one", {.meta = with_process(1)});
+  world.acquire(ana, "three", {.meta = with_process(1)});
+  world.enter(ana, "agents", 1, {.meta = with_process(1)});
+  world.acquire(bo, "two", {.timeout = 1h});
+  world.acquire(ana, "two", waiting);
+  world.force("one");
+
+  const Reply lock = world.acquire(bo, "three", waiting);
+  const Reply slot = world.enter(bo, "agents", 1, waiting);
+  world.input(custody::ProcessGone{process(1)});
+
+  EXPECT_TRUE(world.got<Granted>(lock));
+  EXPECT_TRUE(world.got<Granted>(slot));
+}
+
 TEST(WaitGraph, AVeryLongChainIsWalkedWithoutFear) {
   Grants world;
   State state = world.state;
