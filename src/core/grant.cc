@@ -216,7 +216,13 @@ void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder) {
     turn.arm(Due{id}, turn.now());
   }
 }
-void retry(Turn& turn, const Holder& holder) { serve_name(turn, holder); }
+
+void retry(Turn& turn, const Holder& holder) {
+  serve_name(turn, holder);
+  Rounds rounds(turn);
+  rounds.give_up_hopeless(holder);
+  rounds.run();
+}
 
 void leave(Turn& turn, WaiterId waiter, Left left) {
   Rounds rounds(turn);

@@ -254,8 +254,9 @@ void leave(Turn& turn, WaiterId waiter, Left left);
 // The place of a wait that goes on over another connection; a holder that is bound moves with it.
 void move_to_session(Turn& turn, WaiterId waiter, SessionId session);
 
-// Something that concerns this holder changed elsewhere (its connection is back, its lease is
-// good again): what it waits for, and what those wait for who are in its way, is tried again.
+// Something that concerns this holder changed elsewhere (its connection is back or another one, its
+// lease is good again): what it waits for, and what those wait for who are in its way, is tried
+// again; and a wait of its own that is in a circle by that ends with WouldDeadlock.
 void retry(Turn& turn, const Holder& holder);
 
 // What becomes of a request at `now`: to be granted, to wait, or not to be had at all. `self` is

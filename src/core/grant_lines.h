@@ -98,6 +98,9 @@ class Rounds {
   // Of a request that was granted.
   void after_grant(const Request& request);
 
+  // A holder who has come to hold something, or to wait: whichever of its waits could never end.
+  void give_up_hopeless(const Holder& holder);
+
   void run();
 
  private:
@@ -117,7 +120,6 @@ class Rounds {
   template <class Name>
   bool let_pass(const Holder& holder, WaiterId head, const Name& name, Own own);
   void look_at_heads(const Request& request);
-  void give_up_hopeless(const Holder& holder);
   void expire_wants(WaiterId waiter);
 
   Turn& turn_;

@@ -43,8 +43,9 @@ void move_lease(Turn& turn, const Name& name) {
   changed.holder.session = turn.session();
   turn.change().keys.entries.edit(name)->reply =
       Boxed<reeve::Reply>(reeve::Reply{grant::Reply{changed}});
-  // Whoever waits for it waits for another now.
+  // Whoever waits for it waits for another now; and who had it may have it no longer in his way.
   grant::retry(turn, changed.holder);
+  grant::retry(turn, granted->holder);
 }
 
 // What a wait ended with can be taken back, as long as nobody knows of it. What was done for good,

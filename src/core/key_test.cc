@@ -259,6 +259,59 @@ TEST(Key, WhatItHasLostMeanwhileIsNotItsAgain) {
   EXPECT_TRUE(world.state.sessions.sessions.empty());
 }
 
+lock::Acquire bound_to(lock::Acquire command, SessionId session) {
+  command.holder.session = session;
+  return command;
+}
+
+// Repeated one after the other, what a holder has and what it waits for belong for a while to two
+// different holders; who asks in between closes no circle, and their coming together does.
+TEST(Key, AWaitThatFollowsItsHolderIntoACircleEnds) {
+  const LockName docs{default_project, "docs"};
+  const lock::Acquire has = acquire("bo");
+  const lock::Acquire waits{{docs}, holder("bo"), {}, {}, {}, 1min};
+  for (const bool lease_first : {true, false}) {
+    World world;
+    world.ask(lock::Acquire{{docs}, holder("ana"), {}, {}, {}, {}});
+    world.ask(bound_to(has, first_connection), first_connection, "has");
+    const auto place =
+        as<Waiting>(world.ask(bound_to(waits, first_connection), first_connection, "waits"));
+    world.input(Resumed{System::What::Ready});
+
+    const auto repeat = [&](bool lease) {
+      const lock::Acquire again = bound_to(lease ? has : waits, second_connection);
+      return world.ask(again, second_connection, lease ? "has" : "waits");
+    };
+    repeat(lease_first);
+    EXPECT_TRUE(is<Waiting>(world.ask(acquire("ana", 1min))));
+    repeat(!lease_first);
+
+    const grant::WouldDeadlock circle{{{default_project, "bo", second_connection}, holder("ana")}};
+    EXPECT_EQ(world.answers, (std::vector<Answer>{{place.waiter, {grant::Reply{circle}}}}));
+  }
+}
+
+// A slot that is being taken from its holder stands in the way of his next one.
+TEST(Key, ASlotThatFollowsItsHolderIsInTheWayOfNobodyWhoStaysBehind) {
+  World world;
+  const SemaphoreName agents{default_project, "agents"};
+  world.ask(semaphore::Create{agents, {2, {}}});
+  const Boxed<HolderMeta> meta(HolderMeta{"", "", "", Process{1, 7, "boot"}, {}});
+  semaphore::Acquire enter{agents, 1, {default_project, "bo", first_connection}, meta, 10s, {}, {}};
+  world.ask(enter, first_connection, "k");
+  world.pass(10s + 1ms);
+  semaphore::Acquire next = enter;
+  next.wait = 1min;
+  const auto place = as<Waiting>(world.ask(next, first_connection));
+
+  enter.holder.session = second_connection;
+  world.ask(enter, second_connection, "k");
+
+  ASSERT_EQ(world.answers.size(), 1u);
+  EXPECT_EQ(world.answers[0].waiter, place.waiter);
+  EXPECT_EQ(as<grant::Granted>(world.answers[0].reply).holder, next.holder);
+}
+
 TEST(Key, ASlotFollowsItsHolderWithItsProcessAndItsDeadline) {
   World world;
   const SemaphoreName agents{default_project, "agents"};

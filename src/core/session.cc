@@ -4,6 +4,7 @@
 #include "core/turn.h"
 #include "core/waiting.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -109,13 +110,18 @@ bool come_back(Turn& turn, SessionId session) {
   }
   turn.change().sessions.sessions.edit(session)->awaited_until.reset();
   turn.arm(Due{session}, std::nullopt);
-  // The lines stood still for it.
+  // The lines stood still for it. Of the waits of one holder the first is enough: with it all of
+  // them are tried.
   std::vector<WaiterId> waiters;
+  std::set<Holder> holders;
   const PersistentSet<Bound>& bound = turn.state().sessions.bound;
   for (auto at = bound.lower_bound({session, WaiterPlace{}});
        at != bound.end() && at->session == session;
        ++at) {
-    waiters.push_back(std::get<WaiterPlace>(at->thing).waiter);
+    const WaiterId waiter = std::get<WaiterPlace>(at->thing).waiter;
+    const grant::Waiter* waiting = turn.state().grants.waiters.find(waiter);
+    if (waiting && !holders.insert(waiting->request.holder).second) continue;
+    waiters.push_back(waiter);
   }
   for (const WaiterId waiter : waiters) waiting::came_back(turn, waiter);
   return true;
