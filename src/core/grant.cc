@@ -238,6 +238,7 @@ void move_to_session(Turn& turn, WaiterId id, SessionId session) {
   table.waits.erase({request.holder, id});
   request.holder.session = session;
   table.waits.insert({request.holder, id});
+  for (const Holder& outer : within_of(request)) table.waits.insert({outer, id});
   const Request moved = request;
   for (const SlotWant& want : moved.slots) slot_changed(turn, want.name, moved.holder);
 }

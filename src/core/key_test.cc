@@ -312,6 +312,22 @@ TEST(Key, ASlotThatFollowsItsHolderIsInTheWayOfNobodyWhoStaysBehind) {
   EXPECT_EQ(as<grant::Granted>(world.answers[0].reply).holder, next.holder);
 }
 
+TEST(Key, AWaitWithinItsOwnHolderCountsForBothOverAnotherConnection) {
+  World world;
+  world.ask(acquire("ana"));
+  lock::Acquire waits = bound_to(acquire("bo", 1min), first_connection);
+  waits.meta = Boxed(HolderMeta{"", "", "", std::nullopt, {waits.holder}});
+  const auto place = as<Waiting>(world.ask(waits, first_connection, "k"));
+  const Holder before = waits.holder;
+
+  waits.holder.session = second_connection;
+  world.ask(waits, second_connection, "k");
+
+  const std::vector<WaiterId> one{place.waiter};
+  EXPECT_EQ(grant::waits_of(world.state.grants, before), one);
+  EXPECT_EQ(grant::waits_of(world.state.grants, waits.holder), one);
+}
+
 TEST(Key, ASlotFollowsItsHolderWithItsProcessAndItsDeadline) {
   World world;
   const SemaphoreName agents{default_project, "agents"};
