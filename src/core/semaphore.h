@@ -55,6 +55,7 @@ struct Slot {
   Lease lease;
   std::optional<custody::Cause> ending;  // its process is being ended; the token is refused
   std::optional<Time> due;               // its place in Table::due
+  std::uint32_t told = 0;  // the weight that its holder, asking for what he had, heard that he has
 
   bool operator==(const Slot&) const = default;
 };
@@ -253,7 +254,8 @@ bool has_already(const State& state, const grant::SlotWant& want, const Holder& 
 // The holder of `request` has it now, or has it still; it was open to him.
 grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request& request);
 
-// Undoes an increase, if the slot is still as it was given.
+// Undoes an increase, if the slot is still as it was given and its holder knows nothing of it.
+// (That he is heard of says little: his token is the one he had before.)
 void shrink(Turn& turn, const SlotKey& key, const grant::Given& given);
 
 // What `settle` does but for serving the line; whether there was anything to do.

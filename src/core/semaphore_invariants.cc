@@ -11,6 +11,7 @@ void check_slot(const State& state, const SlotKey& key, const Slot& slot, Violat
   };
   if (!state.semaphores.semaphores.contains(key.name)) say("is of no semaphore");
   if (slot.weight == 0) say("weighs nothing");
+  if (slot.told > slot.weight) say("is more to its holder than it is");
   if (!slot.lease.token || slot.lease.token.value > state.last_token)
     say("has a token nobody gave");
   const HolderMeta* meta = slot.meta.get();

@@ -106,6 +106,8 @@ grant::Given keep_and_increase(Turn& turn, const grant::SlotWant& want, const Sl
     table.slots.edit(key)->weight = want.weight;
     table.semaphores.edit(key.name)->in_use += want.weight - before;
     turn.emit(key.name.project, WasAcquired{key.name, key.holder, want.weight, lease.token});
+  } else if (turn.state().semaphores.slots.find(key)->told < before) {
+    turn.change().semaphores.slots.edit(key)->told = before;
   }
   return {key.name.name,
           lease.token,
@@ -159,7 +161,7 @@ grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request&
   std::optional<Time> expires_at;
   const Lease lease = new_lease(turn, want, request, expires_at);
   Table& table = turn.change().semaphores;
-  table.slots.set(key, {want.weight, request.meta, lease, std::nullopt, std::nullopt});
+  table.slots.set(key, {want.weight, request.meta, lease, std::nullopt, std::nullopt, 0});
   table.semaphores.edit(want.name)->in_use += want.weight;
   place(turn, key, over_at(lease, turn.leases_from()));
   grant::slot_changed(turn, key.name, key.holder);
@@ -181,6 +183,7 @@ void shrink(Turn& turn, const SlotKey& key, const grant::Given& given) {
   const Slot* slot = turn.state().semaphores.slots.find(key);
   const bool is_the_same = slot && slot->lease.token == given.token && slot->weight == given.weight;
   if (!is_the_same || !given.had || *given.had >= given.weight) return;
+  if (slot->told > *given.had) return;
   Table& table = turn.change().semaphores;
   table.slots.edit(key)->weight = *given.had;
   table.semaphores.edit(key.name)->in_use -= given.weight - *given.had;

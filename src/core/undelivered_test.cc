@@ -85,6 +85,45 @@ TEST(Undelivered, ALockAndASlotThatTheirHolderHasBeenHeardOfStayHis) {
       is<semaphore::Alive>(world.ask(semaphore::Heartbeat{slots, bo, of_slot.given[0].token})));
 }
 
+TEST(Undelivered, AnIncreaseOfWhichItsHolderWasToldElsewhereStaysHis) {
+  World world;
+  world.ask(semaphore::Create{slots, {3, {}}});
+  const auto enter = [](const Holder& who, std::uint32_t weight, std::optional<Duration> wait) {
+    return semaphore::Acquire{slots, weight, who, {}, {}, {}, wait};
+  };
+  world.ask(enter(bo, 1, {}));
+  world.ask(enter(ana, 2, {}));
+  EXPECT_TRUE(is<Waiting>(world.ask(enter(bo, 3, 1min), gone)));
+  world.ask(semaphore::Release{slots, ana, {}});
+  ASSERT_EQ(world.answers.size(), 1u);
+  const auto again = as<grant::Granted>(world.ask(enter(bo, 3, {}), back));
+  EXPECT_EQ(again.given.at(0).weight, 3u);
+
+  world.input(Undelivered{default_project, "", world.answers[0].reply});
+
+  EXPECT_EQ(as<grant::Full>(world.ask(enter(ana, 1, {}))), (grant::Full{slots, 0, 3, 0}));
+}
+
+TEST(Undelivered, AnIncreaseOfWhichItsHolderKnowsNothingIsTakenBackThoughHeIsHeardOf) {
+  World world;
+  world.ask(semaphore::Create{slots, {3, {}}});
+  const auto enter = [](const Holder& who, std::uint32_t weight, std::optional<Duration> wait) {
+    return semaphore::Acquire{slots, weight, who, {}, {}, {}, wait};
+  };
+  const auto small = as<grant::Granted>(world.ask(enter(bo, 1, {})));
+  world.ask(enter(bo, 1, {}));
+  world.ask(enter(ana, 2, {}));
+  EXPECT_TRUE(is<Waiting>(world.ask(enter(bo, 3, 1min), gone)));
+  world.ask(semaphore::Release{slots, ana, {}});
+  ASSERT_EQ(world.answers.size(), 1u);
+  world.pass(1ms);
+  world.ask(semaphore::Heartbeat{slots, bo, small.given.at(0).token});
+
+  world.input(Undelivered{default_project, "", world.answers[0].reply});
+
+  EXPECT_TRUE(is<grant::Granted>(world.ask(enter(ana, 2, {}))));
+}
+
 TEST(Undelivered, ATaskThatItsRunnerHasStartedElsewhereStaysHis) {
   board::BoardWorld world;
   const BoardTaskId task = world.add("fix");
