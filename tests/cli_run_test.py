@@ -56,6 +56,15 @@ class LockRun(Home):
         inner = [REEVE, "sem", "run", "s", "--wait", "--", "true"]
         self.assertIn("never", self.err("sem", "run", "s", "--", *inner, code=6))
 
+    def test_waiting_for_what_is_held_further_out_is_refused_too(self):
+        inner = [REEVE, "lock", "run", "a", "--wait", "--", "true"]
+        between = [REEVE, "lock", "run", "b", "--"]
+        self.assertIn("never", self.err("lock", "run", "a", "--", *between, *inner, code=6))
+        # Another holder between them, as of a step, is not of that run.
+        script = 'REEVE_HOLDER=step; export REEVE_HOLDER; exec "$@"'
+        inner = [REEVE, "lock", "run", "a", "--wait", "200ms", "--", "true"]
+        self.assertIn("the wait ended", self.err("lock", "run", "a", "--", "sh", "-c", script, "-", *inner, code=6))
+
     def test_what_runs_inside_does_not_give_back_the_locks_of_its_run_by_accident(self):
         inner = f"{REEVE} lock release a; echo $?; {REEVE} lock heartbeat a --token $REEVE_FENCE; echo $?; {REEVE} lock show a -q"
         out = self.out("lock", "run", "a", "--", "sh", "-c", inner + "; echo $REEVE_HOLDER")

@@ -18,6 +18,8 @@ constexpr int end_every = 10;
 constexpr std::int64_t retry_heartbeat = 1000;
 // The daemon itself gives up after 30 s, and asks somebody.
 constexpr std::int64_t settle_patience = 35'000;
+// As many as a request may name.
+constexpr std::size_t most_around = 32;
 
 class Keeper {
  public:
@@ -141,6 +143,22 @@ void wait_until_over(Client& client, const Held& held) {
   }
 }
 
+// A name a line, the first of them the run's own. A step or an agent that is started below a run
+// has another holder than this, and what is told here is not of it.
+std::vector<std::string> holders_around() {
+  const auto holder = environment("REEVE_HOLDER");
+  if (!holder) return {};
+  const std::string around = environment("REEVE_WITHIN").value_or("");
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < around.size() && names.size() < most_around;) {
+    const std::size_t end = std::min(around.find('\n', at), around.size());
+    names.push_back(around.substr(at, end - at));
+    at = end + 1;
+  }
+  if (names.empty() || names.front() != *holder) return {*holder};
+  return names;
+}
+
 int lost_with(Context& context, const std::string& reason) {
   return context.fail(Failure{"LEASE_LOST", reason});
 }
@@ -157,6 +175,18 @@ Failure not_held(Failure failure, std::string_view kind) {
   return failure;
 }
 
+void set_within(Json& meta) {
+  Json within = Json::array();
+  for (const std::string& holder : holders_around()) within.push(holder);
+  if (!within.items().empty()) meta.set("within", within);
+}
+
+std::string around_with(const std::string& holder) {
+  std::string names = holder;
+  for (const std::string& outer : holders_around()) names += "\n" + outer;
+  return names;
+}
+
 Json meta_of_run(const Child& child,
                  const std::vector<std::string>& words,
                  std::optional<std::string_view> label) {
@@ -167,9 +197,7 @@ Json meta_of_run(const Child& child,
   }
   Json meta = json_of({{"pid", static_cast<std::int64_t>(child.pid())}, {"group", true}});
   meta.set("label", label ? std::string(*label) : command.substr(0, 200));
-  if (const auto within = environment("REEVE_HOLDER")) {
-    meta.set("within", Json::array().push(*within));
-  }
+  set_within(meta);
   return meta;
 }
 
@@ -179,7 +207,9 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
   const Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH};
   Foreground foreground;
   foreground.give(child.pid());
-  child.go({{"REEVE_FENCE", tokens_of(held)}, {"REEVE_HOLDER", held.holder}});
+  child.go({{"REEVE_FENCE", tokens_of(held)},
+            {"REEVE_HOLDER", held.holder},
+            {"REEVE_WITHIN", around_with(held.holder)}});
   Keeper keeper(client, held);
 
   // Ends all that was started, with heartbeats meanwhile if there is something to keep.

@@ -32,7 +32,13 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
 // What did not come, with advice for who wants to run something.
 Failure not_held(Failure failure, std::string_view kind);
 
-// `meta` of a request for such a lease: the process group, what is run, and inside which holder.
+// The holders inside which this runs, the nearest first: $REEVE_HOLDER and all around that one.
+// What a request says of them in its `meta`, and what a command that runs under this name is told
+// of them, as $REEVE_WITHIN.
+void set_within(Json& meta);
+std::string around_with(const std::string& holder);
+
+// `meta` of a request for such a lease: the process group, what is run, and inside which holders.
 Json meta_of_run(const Child& child,
                  const std::vector<std::string>& words,
                  std::optional<std::string_view> label);

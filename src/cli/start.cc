@@ -40,7 +40,8 @@ constexpr int ready_descriptor = 3;
   ::fcntl(ready_descriptor, F_SETFD, 0);
   ::close_range(ready_descriptor + 1, ~0U, 0);
   // What is about the caller and not about the daemon.
-  for (const char* name : {"REEVE_HOLDER", "REEVE_FENCE", "REEVE_PROJECT", "REEVE_HOME"}) {
+  for (const char* name :
+       {"REEVE_HOLDER", "REEVE_WITHIN", "REEVE_FENCE", "REEVE_PROJECT", "REEVE_HOME"}) {
     ::unsetenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
   }
   std::vector<std::string> words{"reeve", "daemon", "run", "--home", home.path, "--ready-fd", "3"};

@@ -1,6 +1,7 @@
 #include "cli/commands/queue_work.h"
 
 #include "cli/child.h"
+#include "cli/held_run.h"
 #include "cli/signals.h"
 #include "cli/text.h"
 #include "codec/json_text.h"
@@ -115,9 +116,7 @@ class Workshop {
     slot.holder = fresh_holder("work");
     Json meta = json_of({{"pid", static_cast<std::int64_t>(slot.child->pid())}, {"group", true}});
     meta.set("label", "queue work");
-    if (const auto within = environment("REEVE_HOLDER")) {
-      meta.set("within", Json::array().push(*within));
-    }
+    set_within(meta);
     Json names = Json::array();
     for (const std::string& name : queues_) names.push(name);
     slot.taking = client_.begin("queue.take",
@@ -179,7 +178,8 @@ class Workshop {
                     {"REEVE_ATTEMPT", slot.item["attempts"].text()},
                     {"REEVE_CLAIM", slot.item["claim"].text()},
                     {"REEVE_FENCE", slot.item["claim"].text()},
-                    {"REEVE_HOLDER", slot.holder}});
+                    {"REEVE_HOLDER", slot.holder},
+                    {"REEVE_WITHIN", around_with(slot.holder)}});
   }
 
   Json claim_of(const Slot& slot) const {
