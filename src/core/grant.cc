@@ -252,6 +252,8 @@ void due(Turn& turn, const Due& due) {
   Rounds rounds(turn);
   rounds.look_at(request.holder);
   for (const Holder& outer : within_of(request)) rounds.look_at(outer);
+  // With less room than there was, what the holder gave back may be what it now waits for.
+  rounds.give_up_hopeless(request.holder);
   rounds.run();
 }
 

@@ -254,6 +254,35 @@ TEST(GrantFairness, WhoOnlyStandsBehindACircleGoesOnWaiting) {
   EXPECT_EQ(world.answer_to(ana_waits), nullptr);
 }
 
+// There is room for what bo has only because he has it.
+TEST(GrantFairness, WhoGivesBackWhatHeThenWaitsForInACircleIsToldSo) {
+  Grants world;
+  world.create("s", 4);
+  world.enter(di, "s", 3);
+  world.enter(bo, "s", 1);
+  world.acquire(bo, "l");
+  world.acquire(cy, "m");
+  Turn turn(world.state, world.stamp);
+  const Reply bo_waits = grant::ask(turn,
+                                    {.holder = bo,
+                                     .meta = {},
+                                     .locks = {{lock_named("m"), {}, {}}},
+                                     .slots = {{slots_named("s"), 1, {}, {}}},
+                                     .origin = grant::ToClient{},
+                                     .session = {},
+                                     .wait = for_ever});
+  const Reply di_waits = world.acquire(di, "l", waiting);
+  world.resize("s", 3);
+  ASSERT_TRUE(world.answers.empty());
+
+  world.exit(bo, "s");
+  world.tick();
+
+  ASSERT_TRUE(world.got<WouldDeadlock>(bo_waits));
+  EXPECT_EQ(as<WouldDeadlock>(*world.answer_to(bo_waits)).cycle, (std::vector{bo, di}));
+  EXPECT_EQ(world.answer_to(di_waits), nullptr);
+}
+
 TEST(GrantFairness, AWaitCountsForEverybodyItRunsWithin) {
   // cy runs within bo, who runs within ana.
   const Boxed<HolderMeta> deep(HolderMeta{"", "", "", std::nullopt, {bo, ana}});
