@@ -1,3 +1,5 @@
+#include "base/match.h"
+#include "core/board_detail.h"
 #include "core/invariants.h"
 
 namespace reeve::board {
@@ -13,6 +15,7 @@ class Checker {
   void runners();
   void waiters();
   void sizes();
+  void deadlines();
   void timers();
 
  private:
@@ -115,6 +118,11 @@ void Checker::sections() {
           section.lock->expired || is_expected(name.project, section.lock->due, SectionLease{name}),
           name.name,
           "nothing looks at its lease");
+      const Time limit = *section_limit(table_, name, state_.leases_from);
+      must(section.lock->expired || section.lock->due <= saturating_add(limit, Duration{1}),
+           name.name,
+           "its lease is looked at too late");
+      must(table_.runners.contains(section.lock->runner), name.name, "held by an unknown runner");
     }
     for (auto at = table_.held_in_section.lower_bound({name, {}});
          at != table_.held_in_section.end() && (*at).section == name;
@@ -149,6 +157,17 @@ void Checker::runners() {
          "tasks or runners miscounted");
     must(project.finished <= limits::finished_kept, "project", "too many finished tasks kept");
   }
+  for (const auto& [number, count] : counts_) {
+    must(table_.projects.contains(number), "project", "with tasks or runners, and not known");
+  }
+  std::optional<RunnerName> holder;
+  std::size_t holds = 0;
+  for (const HeldKey& key : table_.held) {
+    holds = holder == key.runner ? holds + 1 : 1;
+    holder = key.runner;
+    must(holds <= most_held, key.runner.name, "holds more than it may");
+  }
+  must(table_.waiters.size() <= limits::waiters_a_line, "lines", "more wait than may");
 }
 
 // Whether what its own runner has is all that it waits for. (One that is over, or away, is not
@@ -246,6 +265,43 @@ void Checker::sizes() {
   must(table_.open_sections.size() == open_sections_, "open sections", "one too many");
 }
 
+// Time does nothing to what is not there: every deadline is the one its subject knows.
+void Checker::deadlines() {
+  const auto is_of = [](const std::optional<Tenure>& lock, Time due) {
+    return lock && !lock->expired && lock->due == due;
+  };
+  for (const DueKey& key : table_.due) {
+    const bool is_known = match(
+        key.what,
+        [&](const TaskLease& it) {
+          const BoardTask* task = table_.tasks.find(it.task);
+          return task && task->project == key.project && is_of(task->lock, key.due);
+        },
+        [&](const SectionLease& it) {
+          const Section* section = table_.sections.find(it.section);
+          return section && it.section.project == key.project && is_of(section->lock, key.due);
+        },
+        [&](const WaitEnd& it) {
+          const Waiter* waiter = table_.waiters.find(it.waiter);
+          return waiter && waiter->runner.project == key.project && waiter->until == key.due;
+        },
+        [&](const RunnerSilence& it) {
+          const Runner* runner = table_.runners.find(it.runner);
+          return runner && it.runner.project == key.project && runner->due == key.due;
+        },
+        [&](const Forget& it) {
+          const BoardTask* task = table_.tasks.find(it.task);
+          return task && task->project == key.project && task->ended_at &&
+                 saturating_add(*task->ended_at, limits::finished_kept_for) == key.due;
+        },
+        // What these find nothing to do for is no harm.
+        [](const ServeLine&) { return true; },
+        [](const TellWaiters&) { return true; },
+        [](const ServeRunner&) { return true; });
+    must(is_known, "deadline", "of what is not there, or not at its time");
+  }
+}
+
 void Checker::timers() {
   PersistentMap<ProjectNo, Time> first;
   for (const DueKey& key : table_.due) {
@@ -269,6 +325,7 @@ void check(const State& state, Violations& violations) {
   checker.runners();
   checker.waiters();
   checker.sizes();
+  checker.deadlines();
   checker.timers();
 }
 

@@ -76,6 +76,13 @@ void check(const State& state, Violations& violations) {
   if (ended != table.ended.by_age.size() || children != table.children.size()) {
     violations.push_back("dispatch: an index has more than the table");
   }
+  // Those of a former boot are about to end.
+  for (const ChildKey& child : table.children) {
+    const bool is_former = !table.boot_id.empty() && child.boot_id != table.boot_id;
+    if (is_former && !deadline_of(state.timers, Due{})) {
+      violations.push_back("dispatch: " + to_text(child.dispatch) + " outlives its boot");
+    }
+  }
   for (const auto& [project, count] : table.ended.counts) {
     if (count > limits::finished_kept) violations.push_back("dispatch: too many are kept");
     if (deadline_of(state.timers, Due{{}, project}) != next_overdue(table.ended, project)) {

@@ -19,6 +19,10 @@ void check(const State& state, Violations& violations) {
       if (!waiting || *waiting != name) violations.push_back("key " + name.key + " is not waiting");
     }
   }
+  for (const auto& [waiter, name] : keys.waiting) {
+    const Entry* entry = keys.entries.find(name);
+    if (!entry || entry->waiter != waiter) violations.push_back("nobody waits by key " + name.key);
+  }
   if (keys.by_age.size() != keys.entries.size())
     violations.emplace_back("keys without entry by age");
   if (counts.size() != keys.counts.size()) violations.emplace_back("counts of keys of no project");

@@ -1,5 +1,6 @@
 #include "base/match.h"
 #include "core/invariants.h"
+#include "core/queue_place.h"
 
 #include <algorithm>
 #include <set>
@@ -19,13 +20,28 @@ bool is_true(const State& state, SessionId session, const LeaseRef& lease) {
         return held.holder.session == session &&
                state.semaphores.slots.contains({held.name, held.holder});
       },
-      [&](const ItemLease& held) { return state.queues.items.contains(held.item); });
+      [&](const ItemLease& held) {
+        const queue::Item* item = state.queues.items.find(held.item);
+        const auto& claim = item ? queue::rest_of(*item).claim : std::nullopt;
+        return claim && claim->holder.session == session;
+      });
 }
 
-// Of a request for locks and slots; the other nouns check their own.
+// A place in a line, or of who waits for a decision.
 bool is_true(const State& state, SessionId session, const WaiterPlace& place) {
-  const grant::Waiter* waiter = state.grants.waiters.find(place.waiter);
-  return !waiter || waiter->request.session == session;
+  if (const grant::Waiter* waiter = state.grants.waiters.find(place.waiter)) {
+    return waiter->request.session == session;
+  }
+  if (const queue::Taker* taker = state.queues.takers.find(place.waiter)) {
+    return taker->session == session;
+  }
+  if (const board::Waiter* waiter = state.board.waiters.find(place.waiter)) {
+    return waiter->session == session;
+  }
+  return std::ranges::any_of(state.decisions.open_of, [&](const auto& entry) {
+    const auto* asker = std::get_if<decision::AskOwner>(&entry.first);
+    return asker && asker->waiter == place.waiter;
+  });
 }
 
 bool is_being_freed(const State& state, SessionId session) {
