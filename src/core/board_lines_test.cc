@@ -185,6 +185,21 @@ TEST(BoardLines, InOrderTakesWhatIsAddedEarlier) {
   EXPECT_EQ(as<Started>(world.told(waiter)).task, back);
 }
 
+TEST(BoardLines, ASectionThatIsOverIsNoLongerOnesOwn) {
+  BoardWorld world;
+  world.start(world.add("early", backend), bo);
+  const BoardTaskId late = world.add("late", frontend);
+  world.start(late, ana);
+  world.pass(59min);
+  world.say(RunnerHeartbeat{bo});
+  world.pass(59min);
+  world.say(RunnerHeartbeat{bo});
+  world.pass(3min);
+
+  EXPECT_EQ(as<SectionLocked>(world.next(ana, {{}, true, true})).section, backend);
+  EXPECT_EQ(as<Started>(world.next(ana, {{}, false, true})).task, late) << "it is nobody else's";
+}
+
 TEST(BoardLines, WhoWaitsForASectionGetsItsFirstTaskOrHearsThatThereIsNone) {
   BoardWorld world;
   const BoardTaskId one = world.add("one", backend);

@@ -52,16 +52,6 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
   return true;
 }
 
-// A free lock is kept for the head of its line while that is away (core/session).
-const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName& runner) {
-  const PersistentSet<LinePlace>& lines = turn.state().board.lines;
-  const auto first = lines.lower_bound({line, {}});
-  if (first == lines.end() || (*first).line != line) return nullptr;
-  const Waiter& head = *turn.state().board.waiters.find((*first).waiter);
-  const bool is_kept = head.runner != runner && !session::is_here(turn, head.session);
-  return is_kept ? &head : nullptr;
-}
-
 // A section that was held by its tasks alone may be over sooner without this one.
 void look_sooner(Turn& turn, const SectionName& name) {
   const std::optional<Time> limit = section_limit(turn.state().board, name, turn.leases_from());
@@ -104,15 +94,26 @@ bool has_section(const Turn& turn, const SectionName& name, const RunnerName& ru
          when <= *section_limit(turn.state().board, name, turn.leases_from());
 }
 
+const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName& runner) {
+  const PersistentSet<LinePlace>& lines = turn.state().board.lines;
+  const auto first = lines.lower_bound({line, {}});
+  if (first == lines.end() || (*first).line != line) return nullptr;
+  const Waiter& head = *turn.state().board.waiters.find((*first).waiter);
+  const bool is_kept = head.runner != runner && !session::is_here(turn, head.session);
+  return is_kept ? &head : nullptr;
+}
+
 std::optional<SectionLocked> held_by_another(const Turn& turn,
                                              const SectionName& name,
                                              const RunnerName& runner,
                                              Time when) {
   const Section* section = find(turn, name);
   if (section && section->lock) {
-    if (section->lock->runner == runner) return std::nullopt;
     const Time last = *section_limit(turn.state().board, name, turn.leases_from());
-    if (when <= last) return SectionLocked{name, section->lock->runner, last};
+    if (when <= last) {
+      if (section->lock->runner == runner) return std::nullopt;
+      return SectionLocked{name, section->lock->runner, last};
+    }
   }
   if (const Waiter* head = awaited_head(turn, name, runner)) {
     return SectionLocked{name, head->runner, saturating_add(when, limits::session_return)};
@@ -125,7 +126,8 @@ Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner, Ti
   if (!found) return Removed{id};  // and its waiter is still to be told (tell_waiters)
   const BoardTask& task = *found;
   if (!is_open(task.status)) return TaskFinished{id, task.status};
-  if (task.lock && task.lock->runner != runner && is_good(turn, *task.lock, when)) {
+  if (task.lock && is_good(turn, *task.lock, when)) {
+    if (task.lock->runner == runner) return CanStart{id};
     return TaskLocked{id, task.lock->runner, limit(turn, *task.lock)};
   }
   if (task.section) {

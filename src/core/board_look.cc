@@ -5,7 +5,7 @@
 namespace reeve::board {
 namespace {
 
-// The first ready task of a place: with a section, only if no other has it.
+// The first ready task of a section.
 std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& place) {
   const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
   const auto first = ready.lower_bound({place, 0, {}});
@@ -24,13 +24,24 @@ Verdict next_of_section(const Turn& turn,
   return Nothing{true};
 }
 
-std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& runner) {
+// Of those without a section: each has a line of its own.
+std::optional<BoardTaskId> next_of_none(const Turn& turn, const RunnerName& runner, Time when) {
+  const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
+  const SectionName none{runner.project, ""};
+  for (auto at = ready.lower_bound({none, 0, {}}); at != ready.end() && (*at).place == none; ++at) {
+    const Verdict verdict = may_start(turn, (*at).task, runner, when);
+    if (std::holds_alternative<CanStart>(verdict)) return (*at).task;
+  }
+  return std::nullopt;
+}
+
+std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& runner, Time when) {
   const PersistentSet<HeldKey>& held = turn.state().board.held;
   for (auto at = held.lower_bound({runner, SectionName{}});
        at != held.end() && (*at).runner == runner;
        ++at) {
     const SectionName* section = std::get_if<SectionName>(&(*at).what);
-    if (!section) continue;
+    if (!section || !has_section(turn, *section, runner, when)) continue;
     if (const auto task = first_ready(turn, *section)) return task;
   }
   return std::nullopt;
@@ -39,7 +50,8 @@ std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& r
 // The sections of its own project come first, then those that are shared.
 Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
   const Table& table = turn.state().board;
-  if (const auto task = of_own_sections(turn, runner)) return CanStart{*task};
+  if (const auto task = of_own_sections(turn, runner, when)) return CanStart{*task};
+  if (!in_order && awaited_head(turn, line_of_any(runner.project), runner)) return Nothing{true};
   bool open = false;
   for (const ProjectNo project : {runner.project, shared_project}) {
     for (auto at = table.open_sections.lower_bound({project, 0, {}});
@@ -53,7 +65,7 @@ Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, T
       open = true;
     }
   }
-  if (const auto task = first_ready(turn, {runner.project, ""})) return CanStart{*task};
+  if (const auto task = next_of_none(turn, runner, when)) return CanStart{*task};
   const Project* project = table.projects.find(runner.project);
   return Nothing{open || (project && project->open > 0)};
 }

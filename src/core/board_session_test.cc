@@ -172,6 +172,87 @@ TEST(BoardSession, WhoeverTakesTheSectionsInOrderIsServedWhenHeIsBack) {
   EXPECT_EQ(as<Started>(world.told(bos)).task, world.second);
 }
 
+// ── What is free is kept for who is first and away ──
+
+TEST(BoardSession, WhoHasATaskHasItAlsoWhileTheFirstInItsLineIsAway) {
+  BoardWorld world;
+  const BoardTaskId alone = world.add("alone");
+  const Token token = as<Started>(world.start(alone, ana)).token;
+  as<Waiting>(world.say(Start{alone, bo, Wait{30min}}, five));
+  world.input(Resumed{System::What::Ready});
+  world.pass(1s);
+
+  Started again;
+  again.task = alone;
+  again.token = token;
+  again.expires_at = at(60min + 1s);
+  EXPECT_EQ(as<Started>(world.start(alone, ana)), again);
+}
+
+TEST(BoardSession, ASectionThatIsOverIsKeptForTheFirstInItsLineAlsoFromWhoHadIt) {
+  BoardWorld world;
+  world.say(SetLocking{default_project, {2s, 3s, 30min}});
+  const BoardTaskId first = world.add("first", backend);
+  const BoardTaskId second = world.add("second", backend);
+  world.start(first, ana);
+  const WaiterId bos = as<Waiting>(world.say(Start{second, bo, Wait{30min}}, five)).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.pass(4s);
+
+  EXPECT_EQ(as<SectionLocked>(world.start(first, ana)), (SectionLocked{backend, bo, at(14s)}));
+  EXPECT_EQ(as<Nothing>(world.next(ana, {{}, false, true})), Nothing{true});
+  EXPECT_EQ(as<SectionLocked>(world.next(ana, {backend, false, true})).locked_by, bo);
+
+  world.input(session::Returned{five});
+  EXPECT_EQ(as<Started>(world.told(bos)).task, second);
+}
+
+TEST(BoardSession, ATaskOfNoSectionIsKeptForTheFirstInItsLineAlsoFromWhoTakesAny) {
+  BoardWorld world;
+  const BoardTaskId kept = world.add("kept", {}, 5);
+  const BoardTaskId other = world.add("other");
+  world.start(kept, ana);
+  const WaiterId bos = as<Waiting>(world.say(Start{kept, bo, Wait{30min}}, five)).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.say(PutBack{kept, ana, {}});
+
+  EXPECT_EQ(as<Started>(world.next(cy, {{}, false, true})).task, other) << "though less urgent";
+  EXPECT_EQ(as<Nothing>(world.next(cy, {{}, false, true})), Nothing{true});
+
+  world.input(session::Returned{five});
+  EXPECT_EQ(as<Started>(world.told(bos)).task, kept);
+}
+
+TEST(BoardSession, WhatIsFreeIsKeptForTheFirstWhoWaitsForAny) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  const Next any{bo, {{}, false, true}, Wait{30min}};
+  const WaiterId bos = as<Waiting>(world.say(any, five)).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.say(PutBack{task, ana, {}});
+
+  EXPECT_EQ(as<Nothing>(world.next(cy, {{}, false, true})), Nothing{true});
+
+  world.input(session::Returned{five});
+  EXPECT_EQ(as<Started>(world.told(bos)).task, task);
+}
+
+TEST(BoardSession, WhatWasKeptForWhoDoesNotComeBackIsForWhoWaitsForAny) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  as<Waiting>(world.say(Start{task, bo, Wait{30min}}, five));
+  world.input(Resumed{System::What::Ready});
+  world.say(PutBack{task, ana, {}});
+  const Next any{cy, {{}, false, true}, Wait{30min}};
+  const WaiterId cys = as<Waiting>(world.say(any, six)).waiter;
+
+  world.pass(10s);
+
+  EXPECT_EQ(as<Started>(world.told(cys)).task, task);
+}
+
 // ── A wait is over at its limit ──
 
 TEST(BoardSession, ALeaseThatIsOverAfterTheWaitIsNotGivenHoweverLateTheTick) {
