@@ -126,6 +126,9 @@ void forget(Turn& turn, BoardTaskId task);
 
 // ── Looking for a task (board_look.cc) ──
 
+// Whether there is an open task in a section that the runner may work in.
+bool has_open_section(const Turn& turn, const RunnerName& runner);
+
 // What somebody who wants this can have; to whoever starts it, not more than a runner may hold.
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when);
 reeve::Reply act(

@@ -61,10 +61,12 @@ std::optional<Left> left_with(const Verdict& verdict) {
       [](const Removed&) -> Answer { return Left::Unfit; });
 }
 
-// Any task of any section, whichever is free first.
-bool wants_any(const Wanted& wanted) {
+// Whether all who have what is open will do: any task of any section, whichever is free first. In
+// order that is so where no section has one; else it is its own runner who has what comes first.
+bool wants_any(const Turn& turn, const RunnerName& runner, const Wanted& wanted) {
   const NextTask* next = std::get_if<NextTask>(&wanted);
-  return next && !next->section && !next->in_order;
+  if (!next || next->section) return false;
+  return !next->in_order || !has_open_section(turn, runner);
 }
 
 // The section in whose line one stands, if it is one.
@@ -108,7 +110,7 @@ std::optional<Line> line_for(const Turn& turn,
       [](const SectionLocked& locked) -> std::optional<Line> { return locked.section; },
       [](const TaskFinished&) -> std::optional<Line> { return std::nullopt; },
       [&](const Nothing& nothing) -> std::optional<Line> {
-        if (!nothing.open || !wants_any(wanted)) return std::nullopt;
+        if (!nothing.open || !wants_any(turn, runner, wanted)) return std::nullopt;
         return line_of_any(runner.project);
       },
       [](const HandsFull&) -> std::optional<Line> { return std::nullopt; },

@@ -200,6 +200,26 @@ TEST(BoardLines, ASectionThatIsOverIsNoLongerOnesOwn) {
   EXPECT_EQ(as<Started>(world.next(ana, {{}, false, true})).task, late) << "it is nobody else's";
 }
 
+TEST(BoardLines, InOrderWaitsForATaskOfNoSectionToo) {
+  BoardWorld world;
+  const BoardTaskId alone = world.add("alone");
+  world.start(alone, ana);
+  const Next next{bo, {{}, true, true}, Wait{30min}};
+  const WaiterId first = as<Waiting>(world.say(next)).waiter;
+  world.say(PutBack{alone, ana, {}});
+  EXPECT_EQ(as<Started>(world.told(first)).task, alone);
+
+  const Next behind{ana, {{}, true, true}, Wait{30min}};
+  const WaiterId second = as<Waiting>(world.say(behind)).waiter;
+  const BoardTaskId earlier = world.add("earlier", backend);
+  EXPECT_EQ(as<Started>(world.told(second)).task, earlier);
+
+  world.finish(earlier, ana);
+  const WaiterId third = as<Waiting>(world.say(behind)).waiter;
+  world.finish(alone, bo);
+  EXPECT_EQ(as<Nothing>(world.told(third)), Nothing{false});
+}
+
 TEST(BoardLines, WhoWaitsForASectionGetsItsFirstTaskOrHearsThatThereIsNone) {
   BoardWorld world;
   const BoardTaskId one = world.add("one", backend);

@@ -1,6 +1,9 @@
 #include "base/match.h"
 #include "core/board_detail.h"
 
+#include <algorithm>
+#include <array>
+
 // Which task it is that somebody can start.
 namespace reeve::board {
 namespace {
@@ -80,6 +83,14 @@ bool has_room(const Turn& turn, BoardTaskId id, const RunnerName& runner) {
 }
 
 }  // namespace
+
+bool has_open_section(const Turn& turn, const RunnerName& runner) {
+  const PersistentSet<SectionPlace>& open = turn.state().board.open_sections;
+  return std::ranges::any_of(std::array{runner.project, shared_project}, [&](ProjectNo project) {
+    const auto first = open.lower_bound({project, 0, {}});
+    return first != open.end() && (*first).project == project;
+  });
+}
 
 Verdict look_for(const Turn& turn, const RunnerName& runner, const Wanted& wanted, Time when) {
   Verdict verdict = match(
