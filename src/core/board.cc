@@ -100,6 +100,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const RemoveTask&) {
     const Time last = limit_of(task.lock->lease, turn.leases_from()).value_or(Time::max());
     return {TaskLocked{id, task.lock->runner, last}};
   }
+  if (task.lock) lose(turn, task.lock->runner);
   forget(turn, id);
   turn.emit(task.project, TaskRemoved{id, task.title});
   after_release(turn, id, task.section);

@@ -160,6 +160,22 @@ TEST(Board, ARunnersHeartbeatTellsOnceWhatOthersHaveTakenFromIt) {
   EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{bo})), (Alive{2, 1, 0, 0}));
 }
 
+TEST(Board, ARunnersHeartbeatTellsOfWhatOthersEndedGaveBackOrRemoved) {
+  BoardWorld world;
+  const BoardTaskId ended = world.add("ended");
+  const BoardTaskId given_back = world.add("given back");
+  const BoardTaskId removed = world.add("removed");
+  const BoardTaskId her_own = world.add("her own");
+  for (const BoardTaskId task : {ended, given_back, removed, her_own}) world.start(task, ana);
+  world.pass(61min);
+  world.finish(ended, bo);
+  world.say(PutBack{given_back, bo, {}});
+  world.say(RemoveTask{removed});
+  world.finish(her_own, ana);
+
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{ana})), (Alive{0, 0, 0, 3}));
+}
+
 TEST(Board, ATaskThatIsHeldHoldsItsSection) {
   BoardWorld world;
   world.say(SetLocking{default_project, {60min, 10min, 30min}});

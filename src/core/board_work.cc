@@ -27,6 +27,12 @@ std::optional<reeve::Reply> objection(const Turn& turn,
   return std::nullopt;
 }
 
+// What another had, and too long, is ended or given back by this one: the other is told.
+void lose_to(Turn& turn, BoardTaskId id, const RunnerName& runner) {
+  const std::optional<Tenure> lock = find(turn, id)->lock;
+  if (lock && lock->runner != runner) lose(turn, lock->runner);
+}
+
 // Everything that starts, or waits to.
 reeve::Reply get(Turn& turn,
                  const RunnerName& runner,
@@ -69,6 +75,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
   if (turn.state().board.runners.contains(command.runner)) see(turn, command.runner);
   if (section) extend_section(turn, *section, command.runner);
   add_note(turn, id, command.runner.name, command.note);
+  lose_to(turn, id, command.runner);
   set_status(turn, id, command.status);
   turn.emit(project, WasFinished{id, command.status, command.runner.name, said(command.note)});
   after_release(turn, id, section);
@@ -84,6 +91,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
   const ProjectNo project = task.project;
   if (section && !find(turn, *section)) make_section(turn, *section);
   if (section) extend_section(turn, *section, command.runner);
+  lose_to(turn, id, command.runner);
   set_status(turn, id, Status::Pending);
   turn.emit(project, WasReleased{id, command.runner.name});
   after_release(turn, id, section);
