@@ -260,5 +260,29 @@ TEST(BoardShared, AWaitEndsAtItsLimitAlsoIfWhatItWaitsForIsFreeThen) {
   EXPECT_EQ(as<Nothing>(world.told(waiter)), Nothing{true});
 }
 
+// What is due on the board of one project is not done before what was due earlier on another's.
+TEST(BoardShared, WhoCameFirstIsServedFirstHoweverLateTheTickAndWhoseverTheWaitsAre) {
+  for (const Duration late : {0min, 10min}) {
+    SharedWorld world;
+    const BoardTaskId held = world.add("held", everybodys);
+    const BoardTaskId wanted = world.add("wanted", everybodys);
+    world.start(held, ana);
+    const WaiterId first = world.wait_to_start(wanted, cy, 10h);
+    const auto wait_in_shop = [&](const RunnerName& runner, Duration at_most) {
+      const Command start = Start{wanted, runner, Wait{at_most}};
+      return as<Waiting>(world.ask(start, {}, {}, world.shop)).waiter;
+    };
+    const WaiterId second = wait_in_shop(world.dan, 121min);
+    wait_in_shop(world.eve, 120min);  // her wait is over before the section is
+    world.pass(119min);
+
+    world.stamp.now += late;
+    world.pass(11min);
+
+    EXPECT_EQ(as<Started>(world.told(first)).task, wanted);
+    EXPECT_EQ(as<TaskLocked>(world.told(second)).locked_by, cy);
+  }
+}
+
 }  // namespace
 }  // namespace reeve::board

@@ -91,33 +91,50 @@ void look_at(Turn& turn, const RunnerSilence& what) {
   --edit(turn, name.project).runners;
 }
 
+// What time does next on this project's board, if it is due.
+std::optional<DueKey> first_due(const Turn& turn, ProjectNo project) {
+  const PersistentSet<DueKey>& due = turn.state().board.due;
+  const auto first = due.lower_bound({project, Time::min(), {}});
+  if (first == due.end() || (*first).project != project) return std::nullopt;
+  if ((*first).due > turn.now()) return std::nullopt;
+  return *first;
+}
+
+void look_at(Turn& turn, const DueKey& key) {
+  turn.touch();
+  turn.change().board.due.erase(key);
+  match(
+      key.what,
+      [&](const TaskLease& what) { look_at(turn, what, key.due); },
+      [&](const SectionLease& what) { look_at(turn, what, key.due); },
+      [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
+      [&](const RunnerSilence& what) { look_at(turn, what); },
+      [&](const Forget& what) { forget(turn, what.task); },
+      [&](const ServeLine& what) {
+        serve(turn, what.line, key.due);
+        serve_in_order(turn, key.project, std::nullopt, key.due);
+        // Who was away has lost its place, and nobody else stands there.
+        serve_any(turn, key.project, std::nullopt, key.due);
+      },
+      [&](const TellWaiters& what) { tell_waiters(turn, what.task); },
+      [&](const ServeRunner& what) { serve_runner(turn, what.runner, what.after, key.due); });
+}
+
 void settle_one(Turn& turn, ProjectNo project) {
   while (turn.may_touch()) {
-    const PersistentSet<DueKey>& due = turn.state().board.due;
-    const auto first = due.lower_bound({project, Time::min(), {}});
-    if (first == due.end() || (*first).project != project || (*first).due > turn.now()) break;
-    // A copy: what it is found in changes.
-    // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
-    const DueKey key = *first;
-    turn.touch();
-    turn.change().board.due.erase(key);
-    match(
-        key.what,
-        [&](const TaskLease& what) { look_at(turn, what, key.due); },
-        [&](const SectionLease& what) { look_at(turn, what, key.due); },
-        [&](const WaitEnd& what) { wait_is_over(turn, what.waiter); },
-        [&](const RunnerSilence& what) { look_at(turn, what); },
-        [&](const Forget& what) { forget(turn, what.task); },
-        [&](const ServeLine& what) {
-          serve(turn, what.line, key.due);
-          serve_in_order(turn, key.project, std::nullopt, key.due);
-          // Who was away has lost its place, and nobody else stands there.
-          serve_any(turn, key.project, std::nullopt, key.due);
-        },
-        [&](const TellWaiters& what) { tell_waiters(turn, what.task); },
-        [&](const ServeRunner& what) { serve_runner(turn, what.runner, what.after, key.due); });
+    const std::optional<DueKey> key = first_due(turn, project);
+    if (!key) break;
+    look_at(turn, *key);
   }
   arm(turn, project);
+}
+
+bool is_due_elsewhere_before(const Turn& turn, const DueKey& key) {
+  for (const auto& [deadline, subject] : turn.state().timers.engine) {
+    if (deadline.due >= key.due) break;
+    if (subject != Subject{Due{key.project}}) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -138,6 +155,15 @@ void settle(Turn& turn, ProjectNo project) {
   if (project != shared_project) settle_one(turn, shared_project);
 }
 
-void due(Turn& turn, const Due& due) { settle_one(turn, due.project); }
+// Those who share a section may be of several projects: what was due earlier on another's board
+// comes first, however late the tick.
+void due(Turn& turn, const Due& due) {
+  while (turn.may_touch()) {
+    const std::optional<DueKey> key = first_due(turn, due.project);
+    if (!key || is_due_elsewhere_before(turn, *key)) break;
+    look_at(turn, *key);
+  }
+  arm(turn, due.project);
+}
 
 }  // namespace reeve::board
