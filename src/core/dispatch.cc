@@ -207,7 +207,9 @@ reeve::Reply send(Turn& turn, const Send& command) {
   std::string message_id = command.message_id.empty() ? to_text(id) : command.message_id;
   if (command.message_id.empty()) {
     // Nobody else's, even if somebody chose his own to look like a made one.
-    while (table.by_message.contains({to, message_id})) {
+    const mailbox::BoxName box{to.project, to.name};
+    while (table.by_message.contains({to, message_id}) ||
+           turn.state().mail.by_id.contains({box, message_id})) {
       message_id = to_text(turn.next_id<DispatchId>());
     }
   }

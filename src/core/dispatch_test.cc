@@ -139,6 +139,15 @@ TEST(Dispatch, AMessageWithoutAnIdGetsOneThatIsNobodyElses) {
             made);
 }
 
+TEST(Dispatch, AMadeIdIsThatOfNoMailEither) {
+  World world;
+  world.ask(mailbox::Send{"ana", to_text(DispatchId{2}), "bo", "hello"});  // takes the number 1
+
+  begin(world, to_ana(Liveness::Unsupported, false, ""));
+
+  EXPECT_EQ(as<mailbox::Mail>(world.ask(mailbox::Read{"ana", "", 10})).messages.size(), 2u);
+}
+
 TEST(Dispatch, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   World world;
   const auto refusal = [&](Send send) { return as<Refused>(world.ask(Command{send})); };
