@@ -51,7 +51,9 @@ void close(Turn& turn, DecisionId id, std::variant<Open, Answered, Retired> stat
   table.closed.insert(ClosedKey{project, turn.now(), id});
   turn.arm(Due{id, {}}, std::nullopt);
   if (++table.closed_count.edit_or_insert(project) > limits::finished_kept) {
-    forget(turn, ClosedKey(*oldest_closed(turn, project)));
+    // Of those that close in one moment the order is that of their ids: this one is not the oldest.
+    const ClosedKey first = *oldest_closed(turn, project);
+    forget(turn, first.decision == id ? ClosedKey(*table.closed.upper_bound(first)) : first);
   }
   arm_oldest(turn, project);
 }

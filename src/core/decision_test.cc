@@ -281,5 +281,20 @@ TEST(Decision, OfManyClosedOnesOfAProjectTheLastThousandAreKept) {
   EXPECT_EQ(world.state.decisions, Table{});
 }
 
+TEST(Decision, WhatWasJustAnsweredIsKnownInWhateverOrderManyAreAtOnce) {
+  World world;
+  const DecisionId id = opened(world, question_of(other_phase));
+  for (std::size_t i = 0; i < limits::finished_kept; ++i) {
+    Turn turn(world.state, world.stamp);
+    open(turn, question_of(phase));
+    retire(turn, phase);
+  }
+
+  resolve(world, {id, Choice::Retry});
+
+  EXPECT_TRUE(is_in<Answered>(world, id));
+  EXPECT_EQ(world.state.decisions.decisions.size(), limits::finished_kept);
+}
+
 }  // namespace
 }  // namespace reeve::decision

@@ -18,9 +18,9 @@ bool is_retained(const Dispatch& dispatch) {
 // ── Writing ──
 
 // One in any case: as many go as come, also where this step has no room for more.
-void forget_overdue(Turn& turn, ProjectNo project) {
+void forget_overdue(Turn& turn, ProjectNo project, DispatchId newest = {}) {
   do {
-    const auto key = overdue(turn.state().dispatches.ended, project, turn.now());
+    const auto key = overdue(turn.state().dispatches.ended, project, turn.now(), newest);
     if (!key) break;
     turn.touch();
     Table& table = turn.change().dispatches;
@@ -56,7 +56,7 @@ void end(Turn& turn, DispatchId id, Dispatch dispatch, Ended ended) {
   dispatch.awaits_outcome = false;
   put(turn, id, std::move(dispatch));
   add(turn.change().dispatches.ended, {to.project, turn.now(), id});
-  forget_overdue(turn, to.project);
+  forget_overdue(turn, to.project, id);
   turn.emit(to.project, Event{WasEnded{id, to, result}});
 }
 

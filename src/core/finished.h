@@ -52,13 +52,19 @@ const FinishedKey<Id>* oldest(const Finished<Id>& finished, ProjectNo project) {
   return first == finished.by_age.end() || first->project != project ? nullptr : &*first;
 }
 
-// The one to be forgotten next: it is too old, or there are too many.
+// The one to be forgotten next: it is too old, or there are too many. Of those that finish in one
+// moment the order is that of their ids; the one that has just finished, `newest`, is not the
+// oldest.
 template <class Id>
-std::optional<FinishedKey<Id>> overdue(const Finished<Id>& finished, ProjectNo project, Time now) {
+std::optional<FinishedKey<Id>> overdue(const Finished<Id>& finished,
+                                       ProjectNo project,
+                                       Time now,
+                                       const Id& newest = {}) {
   const FinishedKey<Id>* first = oldest(finished, project);
   if (!first) return std::nullopt;
   const bool too_many = *finished.counts.find(project) > limits::finished_kept;
   if (!too_many && now < kept_until(first->at)) return std::nullopt;
+  if (first->id == newest) return *finished.by_age.upper_bound(*first);
   return *first;
 }
 

@@ -19,9 +19,9 @@ void forget(Turn& turn, const FinishedKey<MessageNo>& key) {
 }
 
 // One in any case: as many go as come, also where this step has no room for more.
-void forget_overdue(Turn& turn, ProjectNo project) {
+void forget_overdue(Turn& turn, ProjectNo project, MessageNo newest = {}) {
   do {
-    const auto key = overdue(turn.state().mail.acked, project, turn.now());
+    const auto key = overdue(turn.state().mail.acked, project, turn.now(), newest);
     if (!key) break;
     turn.touch();
     forget(turn, *key);
@@ -94,7 +94,7 @@ reeve::Reply ack(Turn& turn, const Ack& command) {
   table.waiting.erase({box, *number});
   if (--*table.counts.edit(box) == 0) table.counts.erase(box);
   add(table.acked, {box.project, turn.now(), *number});
-  forget_overdue(turn, box.project);
+  forget_overdue(turn, box.project, *number);
   turn.emit(box.project, Event{WasAcked{box.name, command.id}});
   return {Reply{Acked{false}}};
 }

@@ -171,6 +171,21 @@ TEST(Mailbox, OfReadMailAThousandAreKept) {
   EXPECT_EQ(as<Sent>(world.ask(Command{mail("m1")})), (Sent{"m1", true}));
 }
 
+TEST(Mailbox, WhatWasJustReadIsKnownInWhateverOrderManyAreReadAtOnce) {
+  World world;
+  for (std::size_t i = 0; i <= limits::finished_kept; ++i) {
+    quickly(world, mail("m" + std::to_string(i)));
+  }
+  for (std::size_t i = limits::finished_kept; i > 0; --i) {
+    quickly(world, Ack{"ana", "m" + std::to_string(i)});
+  }
+
+  EXPECT_EQ(as<Acked>(world.ask(Command{Ack{"ana", "m0"}})), Acked{false});
+  EXPECT_EQ(as<Acked>(world.ask(Command{Ack{"ana", "m0"}})), Acked{true});
+  EXPECT_EQ(as<Sent>(world.ask(Command{mail("m0")})), (Sent{"m0", true}));
+  EXPECT_EQ(world.state.mail.messages.size(), limits::finished_kept);
+}
+
 TEST(Mailbox, ABoxHoldsTenThousandAndSaysSo) {
   World world;
   for (std::size_t i = 0; i < limits::mail_a_box; ++i) {

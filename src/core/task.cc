@@ -32,9 +32,9 @@ void forget(Turn& turn, const FinishedKey<WorkId>& key) {
 }
 
 // One in any case: as many go as come, also where this step has no room for more.
-void forget_overdue(Turn& turn, ProjectNo project) {
+void forget_overdue(Turn& turn, ProjectNo project, WorkId newest = {}) {
   do {
-    const auto key = overdue(turn.state().tasks.ended, project, turn.now());
+    const auto key = overdue(turn.state().tasks.ended, project, turn.now(), newest);
     if (!key) break;
     turn.touch();
     forget(turn, *key);
@@ -75,7 +75,7 @@ void report(Turn& turn, WorkId id) {
   const Begin& begin = *task.begun;
   turn.change().tasks.tasks.edit(id)->last = {};
   add(turn.change().tasks.ended, {begin.project, turn.now(), id});
-  forget_overdue(turn, begin.project);
+  forget_overdue(turn, begin.project, id);
   if (begin.pipeline) {
     pipeline::agent_ended(
         turn, begin.pipeline, begin.entry, id, outcome_of(task), was_told_to_fail(task));
