@@ -130,7 +130,7 @@ bool is_custom_name(std::string_view text) {
       })) {
     return false;
   }
-  return std::ranges::find(own_nouns, segments.front()) == own_nouns.end();
+  return is_pattern(text) && std::ranges::find(own_nouns, segments.front()) == own_nouns.end();
 }
 
 EventName custom_name(std::string_view text) {

@@ -46,7 +46,7 @@ Pattern parse_pattern(std::string_view text);
 bool matches(const Pattern& pattern, const EventName& name);
 
 // Whether `category:action`, or `category:subject:action`, can be emitted by a user: not one of
-// the nouns that the core itself speaks of.
+// the nouns that the core itself speaks of, and what a pattern can name.
 bool is_custom_name(std::string_view text);
 EventName custom_name(std::string_view text);
 

@@ -137,6 +137,14 @@ TEST(EventName, AUsersEventIsNotOneOfTheCoresOwn) {
   EXPECT_FALSE(is_custom_name("lock:b:c:d"));
 }
 
+TEST(EventName, AUsersEventIsOneThatAPatternCanName) {
+  for (const std::string_view name : {"c i:green", "ci:gre en", "ci:main:gre\nen", " lock:x:go"}) {
+    EXPECT_FALSE(is_pattern(name)) << name;
+    EXPECT_FALSE(is_custom_name(name)) << name;
+  }
+  EXPECT_TRUE(is_custom_name("ci:the main branch:green"));
+}
+
 TEST(EventName, ACustomNameHasItsSubjectInTheMiddle) {
   EXPECT_TRUE(is_custom_name("ci:feature:x:green"));
   EXPECT_EQ(custom_name("ci:feature:x:green"), (EventName{"ci", "feature:x", "green"}));
