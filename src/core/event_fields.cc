@@ -112,8 +112,13 @@ void each_struct(const Shape& shape, void* value, const Visit& visit) {
   }
 }
 
-bool fits(const std::string& segment, const std::string& word) {
+bool fits(std::string_view segment, std::string_view word) {
   return segment == "*" || segment == "**" || segment == word;
+}
+
+// `phase` of `phase(merge)`: whatever the detail, the fields are the same.
+std::string_view verb_of(std::string_view segment) {
+  return segment.ends_with(')') ? segment.substr(0, segment.find('(')) : segment;
 }
 
 }  // namespace
@@ -146,7 +151,7 @@ std::vector<std::string> field_names(const Pattern& pattern) {
     const EventName name = name_of(body);
     if (!fits(pattern.segments.front(), name.noun)) return;
     const bool has_verb = pattern.segments.size() > 1;
-    if (has_verb && !fits(pattern.segments.back(), name.verb)) return;
+    if (has_verb && !fits(verb_of(pattern.segments.back()), name.verb)) return;
     for (const Field& field : shape.fields) {
       if (can_have_text(*field.shape)) names.emplace(field.name);
     }

@@ -36,6 +36,7 @@ TEST(EventFields, TheNamesAreThoseOfTheEventsThatAPatternMatches) {
   const auto names = [](const char* text) { return field_names(parse_pattern(text)); };
   EXPECT_EQ(names("pipeline:failed"), (Names{"error", "name", "phase", "pipeline"}));
   EXPECT_EQ(names("pipeline:*:complete"), (Names{"name", "pipeline"}));
+  EXPECT_EQ(names("pipeline:phase(merge)"), (Names{"name", "phase", "pipeline"}));
   EXPECT_EQ(names("escalate"), (Names{"message", "subject"}));
   EXPECT_EQ(names("guard:*"), (Names{"guard", "phase", "pipeline"}));
   EXPECT_EQ(names("pipeline:nothing_like_it"), Names{});
