@@ -284,5 +284,22 @@ TEST(BoardShared, WhoCameFirstIsServedFirstHoweverLateTheTickAndWhoseverTheWaits
   }
 }
 
+TEST(BoardShared, WhatWasKeptForARunnerOfAnotherProjectIsForTheOwnAsSoonAsItDoesNotComeBack) {
+  SharedWorld world;
+  const BoardTaskId task = world.add("own", backend);
+  world.start(task, ana);
+  const Command by_id = Start{task, world.dan, Wait{10h}};
+  as<Waiting>(world.ask(by_id, SessionId{5}, {}, world.shop));
+  const WaiterId waiter = world.waits(bo);
+  world.input(Resumed{System::What::Ready});
+  world.pass(1s);
+  world.say(PutBack{task, ana, {}});
+  world.say(LetGo{backend, ana});
+  EXPECT_TRUE(is<Ok>(world.told(waiter))) << "dan is before him, and awaited";
+
+  world.pass(9s);
+  EXPECT_EQ(as<Started>(world.told(waiter)).task, task);
+}
+
 }  // namespace
 }  // namespace reeve::board

@@ -340,9 +340,11 @@ void wait_is_over(Turn& turn, WaiterId id) {
   const Waiter waiter = *find_waiter(turn, id);
   end_wait(turn, id);
   serve(turn, waiter.line, waiter.until);
+  // What it stood for may be another project's: a task has but one id in all of them.
+  const ProjectNo project = project_of(turn, waiter.line);
   const std::optional<SectionName> section = section_of(waiter.line);
-  serve_in_order(turn, waiter.runner.project, section, waiter.until);
-  serve_any(turn, waiter.runner.project, section, waiter.until);
+  serve_in_order(turn, project, section, waiter.until);
+  serve_any(turn, project, section, waiter.until);
 }
 
 bool end_waits(Turn& turn, const Line& line, Time when) {
@@ -359,7 +361,7 @@ void leave(Turn& turn, WaiterId id, Left left) {
   const Waiter* waiter = find_waiter(turn, id);
   if (!waiter) return;
   const Line line = waiter->line;
-  const ProjectNo project = waiter->runner.project;
+  const ProjectNo project = project_of(turn, line);
   remove(turn, id, left);
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line, turn.now());
@@ -371,7 +373,7 @@ void came_back(Turn& turn, WaiterId id) {
   const Waiter* waiter = find_waiter(turn, id);
   if (!waiter) return;
   const Line line = waiter->line;
-  const ProjectNo project = waiter->runner.project;
+  const ProjectNo project = project_of(turn, line);
   serve(turn, line, turn.now());
   serve_in_order(turn, project, section_of(line), turn.now());
   // What its runner got meanwhile is there for it, wherever it stands.
