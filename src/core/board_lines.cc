@@ -379,6 +379,8 @@ void came_back(Turn& turn, WaiterId id) {
   // What its runner got meanwhile is there for it, wherever it stands.
   const Waiter* still = find_waiter(turn, id);
   if (still && waits_for_its_own(turn, *still, turn.now())) try_to_serve(turn, id, turn.now());
+  // What was kept for it, and it did not take.
+  serve_any(turn, project, section_of(line), turn.now());
 }
 
 // Only what was new: the task may have been the runner's before, and so the section. A section in

@@ -238,6 +238,20 @@ TEST(BoardSession, WhatIsFreeIsKeptForTheFirstWhoWaitsForAny) {
   EXPECT_EQ(as<Started>(world.told(bos)).task, task);
 }
 
+TEST(BoardSession, WhatWhoComesBackDoesNotTakeIsForWhoWaitsForAny) {
+  Room world;
+  const Next which{bo, {backend, false, false}, Wait{30min}};  // only to be named
+  const WaiterId bos = as<Waiting>(world.say(which, five)).waiter;
+  const WaiterId cys = as<Waiting>(world.say(Next{cy, {{}, false, true}, Wait{30min}})).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.ana_lets_go();
+
+  world.input(session::Returned{five});
+
+  EXPECT_EQ(as<Found>(world.told(bos)), Found{world.second});
+  EXPECT_EQ(as<Started>(world.told(cys)).task, world.second);
+}
+
 TEST(BoardSession, WhatWasKeptForWhoDoesNotComeBackIsForWhoWaitsForAny) {
   BoardWorld world;
   const BoardTaskId task = world.add("alone");
