@@ -38,6 +38,53 @@ TEST(Apply, ACustomEventIsAnnouncedWithItsSequence) {
   EXPECT_EQ(world.state.sequence, 1u);
 }
 
+TEST(Apply, NobodyAnnouncesWhatOnlyTheCoreCan) {
+  World world;
+
+  EXPECT_EQ(world.ask(EmitCustom{"lock:acquired", {}}), refused(Why::BadName, "lock:acquired"));
+  EXPECT_EQ(world.ask(EmitCustom{"", {}}), refused(Why::BadName, ""));
+  EXPECT_EQ(world.ask(EmitCustom{"history:gap", {}}), refused(Why::BadName, "history:gap"));
+  EXPECT_EQ(world.state, initial_state(start));
+  // But the daemon itself may, outside of all projects.
+  EXPECT_TRUE(is<Ok>(world.ask(EmitCustom{"history:gap", {}}, {}, {}, shared_project)));
+}
+
+// ── What machines ask of one another ──
+
+TEST(Apply, WhateverOneMachineAsksOfAnotherIsCarriedOut) {
+  pipeline::testing::Play world({pipeline::testing::shell("build")});
+  const PipelineId pipeline = world.start();
+  const QueueName bugs{default_project, "bugs"};
+  const QueueName lost{default_project, "lost"};
+  const ItemId item = as<queue::Pushed>(world.ask(queue::Push{bugs, {{}}})).ids.at(0);
+  const Token claim =
+      as<queue::Taken>(world.ask(queue::TakeOne{bugs, item, {default_project, "ana"}, {}}))
+          .items.at(0)
+          .claim;
+  world.ask(queue::Bury{bugs, {item, claim}, {}, {}});
+  const Subject set = task::Due{WorkId{98}};
+  const Subject cancelled = task::Due{WorkId{99}};
+  arm(world.state.timers, cancelled, at(2h));
+  world.forget();
+
+  Chores& chores = world.state.chores;
+  chores.waiting.set(++chores.last,
+                     CarryOn{{Emit{default_project, Custom{{"ci", "", "green"}, {}}},
+                              DeadLetter{lost, item},
+                              Checkpoint{pipeline, "half"},
+                              SetTimer{set, at(1h)},
+                              CancelTimer{cancelled}},
+                             {}});
+  world.input(Tick{});
+
+  EXPECT_EQ(world.names(),
+            (std::vector<std::string>{"ci:green", "queue:create", "pipeline:checkpoint"}));
+  EXPECT_EQ(world.state.queues.items.find(item)->queue, *world.state.queues.names.find(lost));
+  EXPECT_EQ(world.state.pipelines.checkpoints.size(), 1u);
+  EXPECT_EQ(deadline_of(world.state.timers, set), at(1h));
+  EXPECT_EQ(deadline_of(world.state.timers, cancelled), std::nullopt);
+}
+
 // ── What one step has no room for ──
 
 // Many pipelines, each of which waits for a guard that an event wakes.

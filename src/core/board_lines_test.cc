@@ -80,7 +80,7 @@ TEST(BoardLines, WhoWaitsForATaskThatIsRemovedIsToldSo) {
   world.start(one, ana);
   const WaiterId waiter = world.wait_to_start(two, bo);
   world.say(RemoveTask{two});
-  EXPECT_EQ(as<Refused>(world.told(waiter)).why, Why::NotFound);
+  EXPECT_EQ(as<Refused>(world.told(waiter)), (Refused{Why::NotFound, to_text(two)}));
 }
 
 TEST(BoardLines, ManyWaitersAreToldAPartAStep) {

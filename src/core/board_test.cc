@@ -144,6 +144,18 @@ TEST(Board, ARunnersHeartbeatExtendsAllItHolds) {
   EXPECT_TRUE(is<Started>(world.start(three, bo)));
 }
 
+TEST(Board, ARunnersHeartbeatAtTheLimitOfASectionCountsAndOneAfterItIsLost) {
+  BoardWorld world;
+  const BoardTaskId one = world.add("one", backend);
+  world.add("two", backend);
+  world.start(one, ana);
+  world.finish(one, ana);
+  world.stamp.now += 120min;
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{ana})), (Alive{0, 1, 0}));
+  world.stamp.now += 120min + 1ms;
+  EXPECT_EQ(as<Alive>(world.say(RunnerHeartbeat{ana})), (Alive{0, 0, 1}));
+}
+
 TEST(Board, ARunnersHeartbeatTellsOnceWhatOthersHaveTakenFromIt) {
   BoardWorld world;
   const BoardTaskId one = world.add("one", backend);
@@ -249,7 +261,8 @@ TEST(Board, LettingGoMakesItPendingAgain) {
   const BoardTaskId task = world.add("fix", backend);
   world.start(task, ana);
   EXPECT_TRUE(is<TaskLocked>(world.say(PutBack{task, bo, {}})));
-  EXPECT_EQ(as<Refused>(world.say(LetGo{backend, ana})).why, Why::NotAllowed);
+  EXPECT_EQ(as<Refused>(world.say(LetGo{backend, ana})),
+            (Refused{Why::NotAllowed, "it holds " + to_text(task)}));
   EXPECT_TRUE(is<Ok>(world.say(PutBack{task, ana, {}})));
   EXPECT_EQ(world.task(task).status, Status::Pending);
   EXPECT_EQ(world.section(backend).lock->runner, ana);
@@ -313,7 +326,9 @@ TEST(Board, CleanupFreesWhatIsOverAndNothingElse) {
   const BoardTaskId one = world.add("one", backend);
   const BoardTaskId two = world.add("two");
   world.start(one, ana);
-  world.pass(61min);
+  world.pass(60min);
+  EXPECT_EQ(as<CleanedUp>(world.say(Cleanup{default_project, false})), (CleanedUp{{}, false}));
+  world.pass(1ms);
   world.start(two, bo);
   EXPECT_EQ(as<CleanedUp>(world.say(Cleanup{default_project, true})), (CleanedUp{{one}, false}));
   EXPECT_FALSE(world.last.changed);
@@ -340,6 +355,23 @@ TEST(Board, WhatIsLockedCannotBeRemoved) {
   EXPECT_TRUE(is<Ok>(world.say(RemoveSection{backend})));
   EXPECT_EQ(world.names().back(), "board:section_removed");
   EXPECT_EQ(as<Refused>(world.say(RemoveSection{backend})), (Refused{Why::NotFound, "backend"}));
+}
+
+TEST(Board, WhatIsOverCanBeRemovedFromItsFirstMomentOn) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("fix", backend);
+  world.start(task, ana);
+  world.stamp.now += 60min;
+  EXPECT_EQ(as<TaskLocked>(world.say(RemoveTask{task})), (TaskLocked{task, ana, at(60min)}));
+  world.stamp.now += 1ms;
+  BoardWorld later = world;
+  EXPECT_TRUE(is<Ok>(later.say(RemoveTask{task})));
+  world.stamp.now = at(120min);
+  EXPECT_EQ(as<SectionLocked>(world.say(RemoveSection{backend})),
+            (SectionLocked{backend, ana, at(120min)}));
+  world.stamp.now += 1ms;
+  EXPECT_EQ(as<Refused>(world.say(RemoveSection{backend})),
+            (Refused{Why::NotAllowed, "it has open tasks"}));
 }
 
 TEST(Board, NotesAreKeptUpToAHundred) {
@@ -431,7 +463,8 @@ TEST(Board, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(why(LetGo{frontend, ana}), (Refused{Why::NotFound, "frontend"}));
   EXPECT_EQ(why(ForceRelease{frontend, "", ""}), (Refused{Why::NotFound, "frontend"}));
   EXPECT_EQ(why(Next{ana, {frontend, false, true}, {}}), (Refused{Why::NotFound, "frontend"}));
-  EXPECT_EQ(why(Heartbeat{BoardTaskId{12345}, ana, {}}).why, Why::NotFound);
+  EXPECT_EQ(why(Heartbeat{BoardTaskId{12345}, ana, {}}),
+            (Refused{Why::NotFound, to_text(BoardTaskId{12345})}));
   EXPECT_EQ(why(RemoveTask{"unknown"}), (Refused{Why::NotFound, "unknown"}));
 }
 

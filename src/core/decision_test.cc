@@ -251,10 +251,11 @@ TEST(Decision, AClosedOneThatIsToBeForgottenIsNotFoundTickOrNoTick) {
   resolve(world, {answered, Choice::Retry, "", "ana"});
   const DecisionId gone = opened(world, question_of(phase));
   retired(world, phase);
+  much_falls_due_in(world, 23h);
   world.stamp.now += 24h;
 
-  EXPECT_EQ(refusal_of(resolve(world, {answered, Choice::Retry})).why, Why::NotFound);
-  EXPECT_EQ(refusal_of(resolve(world, {gone, Choice::Retry})).why, Why::NotFound);
+  EXPECT_EQ(resolve(world, {answered, Choice::Retry}), refused(Why::NotFound, to_text(answered)));
+  EXPECT_EQ(resolve(world, {gone, Choice::Retry}), refused(Why::NotFound, to_text(gone)));
 }
 
 TEST(Decision, OfManyClosedOnesOfAProjectTheLastThousandAreKept) {

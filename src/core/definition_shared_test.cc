@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -71,7 +72,7 @@ TEST(DefinitionShared, DeadLettersOfSharedQueuesDoNotGoRoundEither) {
   set.queues.set("//bugs", to_lost);
   EXPECT_TRUE(is<Ok>(load(world, set, "one")));
   set.queues.set("//lost", to_bugs);
-  EXPECT_EQ(as<Refused>(load(world, set, "two")).why, Why::Loop);
+  EXPECT_EQ(as<Refused>(load(world, set, "two")), (Refused{Why::Loop, "//bugs"}));
 }
 
 TEST(DefinitionShared, AWorkerMayWorkForAllProjects) {
@@ -150,6 +151,9 @@ TEST(DefinitionShared, ASetThatFindsNoRoomIsRefusedAsAWhole) {
   config.dead_letter = QueueName{default_project, "lost"};
   dead.queues.set("//bugs", config);
   EXPECT_EQ(as<Refused>(load(world, dead, "one")), (Refused{Why::OverLimit, "queues"}));
+  world.state.queues.queues_of = {};
+  world.state.queues.last_queue = std::numeric_limits<queue::QueueNo>::max();
+  EXPECT_EQ(as<Refused>(load(world, queues, "one")), (Refused{Why::OverLimit, "queues"}));
   EXPECT_TRUE(world.state.definitions.current.empty());
 }
 

@@ -140,6 +140,19 @@ TEST(Grant, InItsLastMomentAWaitIsStillAWait) {
   EXPECT_TRUE(world.got<Granted>(waits));
 }
 
+TEST(Grant, AWaitIsOverAlsoIfTheLeaseEndsInTheSameMillisecond) {
+  for (const bool longer : {false, true}) {
+    Grants world;
+    world.acquire(ana, "main");
+    const Duration wait = 60s + 1ms + (longer ? 1ms : 0ms);
+    const Reply waits = world.acquire(bo, "main", {.wait = wait});
+
+    world.pass(60s + 2ms);
+
+    EXPECT_EQ(world.got<Granted>(waits), longer);
+  }
+}
+
 TEST(Grant, ANewcomerDoesNotStandBehindAWaitThatIsOver) {
   Grants world;
   world.acquire(ana, "main");
@@ -212,6 +225,17 @@ TEST(Grant, ALineHasSoManyPlacesAndNoMore) {
             world.stamp);
 
   EXPECT_EQ(as<Refused>(applied.reply), (Refused{Why::OverLimit, "waiters"}));
+}
+
+TEST(Grant, SoHasThatOfASemaphore) {
+  Grants world;
+  world.create("agents", 1);
+  world.enter(ana, "agents");
+  world.collects = true;  // the number of those who wait is made up
+  world.state.semaphores.semaphores.edit(slots_named("agents"))->waiting = limits::waiters_a_line;
+
+  EXPECT_EQ(as<Refused>(world.enter(bo, "agents", 1, waiting)),
+            (Refused{Why::OverLimit, "waiters"}));
 }
 
 TEST(Grant, AHolderMayWaitTwiceAndGetsBothWhenItGetsOne) {
@@ -380,6 +404,16 @@ TEST(Grant, APhaseWaitsForLocksAndSlotsTogether) {
   EXPECT_EQ(world.holder_of("main"), "");
   EXPECT_EQ(world.in_use("agents"), 0u);
   EXPECT_TRUE(world.answers.empty()) << "a phase is told otherwise";
+}
+
+TEST(Grant, LocksAndSlotsOfARequestAreSoManyTogether) {
+  Grants world;
+  world.create("agents", 1);
+  Turn turn(world.state, world.stamp);
+  const std::vector<grant::LockWant> locks(limits::names_a_request, {lock_named("main"), {}, {}});
+
+  EXPECT_EQ(grant::ask(turn, of_phase(locks, {{slots_named("agents"), 1, {}, {}}})),
+            refused(Why::OverLimit, "names"));
 }
 
 TEST(Grant, ASlotNamedTwiceInOneRequestIsRefused) {

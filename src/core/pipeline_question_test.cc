@@ -378,6 +378,15 @@ TEST(PipelineResume, OneThatIsBeingWithdrawnGoesThereWhenThatWasObserved) {
   EXPECT_EQ(play.step_shell().text, "run merge");
 }
 
+TEST(PipelineResume, OneThatIsOnItsWayElsewhereIsNotSentSomewhereElseYet) {
+  Play play({shell("build"), shell("merge")});
+  const PipelineId id = play.start();
+  play.ask(Pause{id});
+  EXPECT_TRUE(is<Ok>(play.ask(Transition{id, "merge"})));
+  EXPECT_EQ(play.ask(ResumeFrom{id, "build", false}),
+            refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase"));
+}
+
 TEST(PipelineResume, ATransitionLeavesItPaused) {
   PausedPlay play;
   EXPECT_TRUE(is<Ok>(play.ask(Transition{play.id, "build"})));

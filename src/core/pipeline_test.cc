@@ -138,6 +138,13 @@ TEST(Pipeline, IsNotBegunWithoutWhatItNeeds) {
   fix.after = {"{after}"};
   Play play(fix);
   play.set.pipelines.set("empty", {});
+  definition::Pipeline lost = in_phases({shell("build")});
+  lost.inputs = {"bug"};
+  lost.defaults = {{"bug", "of {nobody}"}};
+  play.set.pipelines.set("lost", lost);
+  definition::Pipeline waits = in_phases({shell("build")});
+  waits.after = {"{somebody}"};
+  play.set.pipelines.set("waits", waits);
   play.load();
   const State before = play.state;
 
@@ -154,6 +161,11 @@ TEST(Pipeline, IsNotBegunWithoutWhatItNeeds) {
             (Refused{Why::NotFound, "pipe-zzzzzz"}));
   EXPECT_EQ(refusal("fix", {{"bug", "1"}, {"after", "nonsense"}}),
             (Refused{Why::NotFound, "nonsense"}));
+  EXPECT_EQ(refusal("lost", {}), (Refused{Why::BadValue, "nobody"}));
+  EXPECT_EQ(refusal("waits", {}), (Refused{Why::BadValue, "somebody"}));
+  Turn turn(play.state, play.stamp);
+  const auto begun = begin(turn, {{default_project, "gone"}, "fix", {}, {}, ByClient{}});
+  EXPECT_EQ(std::get<Refused>(begun), (Refused{Why::NotFound, "runbook"}));
   EXPECT_EQ(play.state, before);
 }
 
@@ -166,6 +178,19 @@ TEST(Pipeline, AnInputHidesABuiltInNameAlsoInTheDefaultsThatFollow) {
             (definition::Map{{"name", "ana"}, {"bug", R"({"id": 42})"}, {"branch", "ana/42"}}));
   EXPECT_EQ(play.of(play.start("fix", {{"name", "bob"}})).origin->inputs,
             (definition::Map{{"name", "bob"}, {"bug", R"({"id": 42})"}, {"branch", "bob/42"}}));
+}
+
+TEST(Pipeline, WithoutARunbookThereIsNone) {
+  World world;
+  EXPECT_EQ(world.ask(pipeline::Start{"fix", {}, {}}), refused(Why::NotFound, "fix"));
+}
+
+TEST(Pipeline, OneThatHasEndedGoesToNoOtherPhase) {
+  Play play({shell("build")});
+  const PipelineId id = play.start();
+  play.succeeds();
+  EXPECT_EQ(play.ask(Transition{id, "build"}),
+            refused(Why::NotAllowed, to_text(id) + " has ended"));
 }
 
 TEST(Pipeline, NothingIsDoneAboutOneThatDoesNotExist) {

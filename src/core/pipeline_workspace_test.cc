@@ -112,7 +112,7 @@ TEST(PipelineWorkspace, NobodyIsRetriedInOneThatIsBeingRemoved) {
 TEST(PipelineWorkspace, WhoIsRetriedWithoutOneGetsANewOne) {
   Ended play(1);
   play.ask(RemoveWorkspace{play.id});
-  EXPECT_EQ(as<Refused>(play.ask(Retry{play.id})).why, Why::NotAllowed) << "not while it goes";
+  EXPECT_TRUE(is<Refused>(play.ask(Retry{play.id}))) << "not while it goes";
   play.finish(play.removal(), exit_code(0));
 
   EXPECT_TRUE(is<Ok>(play.ask(Retry{play.id})));

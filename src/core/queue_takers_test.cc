@@ -160,6 +160,19 @@ TEST(QueueTakers, GetWhatComesInTheLastMomentOfTheirWait) {
   EXPECT_EQ(world.got(waiter)[0].id, item);
 }
 
+TEST(QueueTakers, GetNothingThatIsReadyInTheMillisecondInWhichTheirWaitIsOver) {
+  for (const bool longer : {false, true}) {
+    QueueWorld world;
+    world.push(bugs, with(0, 10s));
+    const WaiterId waiter = world.await({bugs}, longer ? 10s + 1ms : 10s);
+
+    world.pass(10s + 1ms);
+
+    EXPECT_EQ(world.got(waiter).size(), longer ? 1u : 0u);
+    EXPECT_TRUE(world.was_answered(waiter));
+  }
+}
+
 TEST(QueueTakers, GetWhatWasReadyBeforeTheirWaitWasOverHoweverLateTheTick) {
   QueueWorld world;
   const ItemId item = world.push(bugs, with(0, 5s));
