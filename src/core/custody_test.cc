@@ -62,6 +62,11 @@ TEST(Custody, TheCauseIsSaid) {
   world.acquire(ana, "silent", {.meta = with_process(1)});
   world.acquire(ana, "long", {.meta = with_process(2), .timeout = 1h, .max_hold = 30s});
   world.acquire(ana, "forced", {.meta = with_process(3), .timeout = 1h});
+  world.acquire(ana, "both", {.meta = with_process(4), .max_hold = 60s});
+  world.acquire(ana, "silent first", {.meta = with_process(5), .max_hold = 60s + 1ms});
+  world.create("slots", 2);
+  world.enter(bo, "slots", 1, {.meta = with_process(6), .max_hold = 60s});
+  world.enter(cy, "slots", 1, {.meta = with_process(7), .max_hold = 60s + 1ms});
   world.pass(61s);
   world.force("forced");
 
@@ -71,6 +76,13 @@ TEST(Custody, TheCauseIsSaid) {
   EXPECT_EQ(cause("silent"), Cause::Silent);
   EXPECT_EQ(cause("long"), Cause::MaxHold);
   EXPECT_EQ(cause("forced"), Cause::Forced);
+  EXPECT_EQ(cause("both"), Cause::MaxHold);
+  EXPECT_EQ(cause("silent first"), Cause::Silent);
+  const auto cause_of = [&](std::int64_t pid) {
+    return world.state.custody.endings.find(process(pid))->cause;
+  };
+  EXPECT_EQ(cause_of(6), Cause::MaxHold);
+  EXPECT_EQ(cause_of(7), Cause::Silent);
 }
 
 TEST(Custody, AProcessThatEndsByItselfFreesAllItHeldAtOnce) {

@@ -1,6 +1,7 @@
 #include "core/session.h"
 
 #include "core/grant_testing.h"
+#include "core/much_due_testing.h"
 
 namespace reeve {
 namespace {
@@ -165,6 +166,7 @@ TEST(Session, WhoComesBackTooLateHasLostItWhetherOrNotATickCame) {
   Grants world;
   world.acquire(bound(ana, 5), "main");
   world.input(Resumed{System::What::Ready});
+  much_falls_due_in(world, 9s);
   world.wait_unnoticed(10s);
 
   world.input(session::Returned{five});
