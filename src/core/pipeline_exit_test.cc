@@ -483,6 +483,12 @@ TEST(PipelineExit, OneThatIsBeingForgottenIsNotKnownAnyMore) {
   }
 }
 
+TEST(PipelineExit, InTheLastMomentOfItsDayItIsStillKnown) {
+  LongStory play;
+  play.wait(limits::finished_kept_for - 1ms);
+  EXPECT_TRUE(is<Started>(play.try_start("fix", {{"after", to_text(play.id)}})));
+}
+
 TEST(PipelineExit, NobodyCanWaitForOneThatIsBeingForgotten) {
   LongStory play;
   play.wait(limits::finished_kept_for);
