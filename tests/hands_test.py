@@ -148,7 +148,9 @@ class Kept(Project):
         if why:
             print(f"  (strace cannot trace: skipped: {why})")
             self.skipTest(why)
-        tracer = subprocess.Popen([*strace, REEVE, "daemon", "start"], env=env, cwd=self.work,
+        # Not `daemon start`: slow as it is under strace, it may look for its daemon when that was stopped, and
+        # start another.
+        tracer = subprocess.Popen([*strace, REEVE, "daemon", "run", "--home", self.home], env=env, cwd=self.work,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.started.append(tracer)
         self.until(self.daemon_pid, "the daemon did not begin")
