@@ -65,6 +65,7 @@ void start(Turn& turn, Task& task, Effects effects) {
     if (part == Part::Spawn) task.run = id;
     if (part == Part::Kill) task.kill = id;
     if (part == Part::Checkpoint) task.checkpoint = id;
+    if (part == Part::EndCheckpoint) task.checkpoint_kill = id;
   }
 }
 
@@ -336,9 +337,10 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
                 Event{WasUnreached{task->id, std::string(cut(outcome.error))}});
       return;
     case Part::Checkpoint:
-      return carry_out(turn, checkpointed(*task));
+      return carry_out(turn, checkpointed(*task, turn.now()));
     case Part::EndCheckpoint:
-      return;  // how the checkpoint itself ended says it, too
+      if (task->checkpoint_kill != effect) return;
+      return carry_out(turn, checkpoint_killed(*task, outcome, turn.now()));
   }
 }
 
@@ -346,9 +348,11 @@ void decided(Turn& turn, WorkId work, const decision::Answer& word) {
   const Task* task = settled(turn, work);
   if (!task) return;
   const PipelineId pipeline = task->begun->pipeline;
-  const EffectId run = task->run;
-  const bool released =
-      task->body == Body::Unseen && word.choice == decision::Choice::ReleaseAnyway;
+  std::vector<EffectId> released;
+  if (word.choice == decision::Choice::ReleaseAnyway) {
+    if (task->body == Body::Unseen) released.push_back(task->run);
+    if (task->checkpoint_unseen) released.push_back(task->checkpoint);
+  }
   // To cancel what works for a pipeline is to cancel that.
   if (pipeline && word.choice == decision::Choice::Cancel) {
     pipeline::cancel(turn, pipeline);
@@ -356,7 +360,9 @@ void decided(Turn& turn, WorkId work, const decision::Answer& word) {
     if (!task) return;
   }
   // Nobody waits for a run any more that cannot be seen to end.
-  if (released && turn.state().outbox.contains(run)) turn.change().outbox.erase(run);
+  for (const EffectId run : released) {
+    if (turn.state().outbox.contains(run)) turn.change().outbox.erase(run);
+  }
   carry_out(turn, answer(*task, word, turn.now()));
 }
 

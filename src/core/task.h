@@ -35,6 +35,8 @@
 //     None ──▶ Starting ──▶ Live ──▶ Ending ──▶ None
 //                                       └────▶ Unseen: it cannot be seen dead; somebody is asked
 //
+// So has a checkpoint that is being made when its task is ended.
+//
 // A task that is done still ends its body, and whoever began it is told when the end was
 // observed. A restart is Pending with a body that is being ended: kill, observed, then spawn.
 // Each spawn is an attempt with an id of its own, the first one the task's; what an older
@@ -150,7 +152,9 @@ struct Task {
   std::string word = {};             // what a person said with `restart`, for the next attempt
   Outcome last = {};                 // what the body said that is gone, until that was reported
   std::optional<Time> over_at = {};  // when its end was reported
-  EffectId checkpoint = {};          // while `checkpointing`; none once it was told to end
+  EffectId checkpoint = {};          // while `checkpointing`
+  EffectId checkpoint_kill = {};     // while it is being ended
+  bool checkpoint_unseen = false;    // it cannot be seen dead; somebody is asked
 
   bool operator==(const Task&) const = default;
 };

@@ -66,7 +66,10 @@ decision::Question question_about(const Task& task, decision::Cause cause) {
     question = subject + " has ended" + (detail.empty() ? "" : " (" + detail + ")") + ": what now?";
   }
   if (cause == decision::Cause::AgentPermission) question = subject + " asks for permission";
-  if (cause == decision::Cause::ProcessUnobserved) question = subject + " cannot be seen dead";
+  if (cause == decision::Cause::ProcessUnobserved) {
+    question =
+        (task.body == Body::Unseen ? "" : "a checkpoint of ") + subject + " cannot be seen dead";
+  }
   return {task.begun->project, decision::WorkOwner{task.id}, cause, question, context_of(task)};
 }
 
@@ -136,10 +139,15 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
       break;
     case Choice::LookAgain:
       if (next.body == Body::Unseen) end_body(hand);
+      if (next.checkpoint_unseen) end_checkpoint(hand);
       break;
     case Choice::ReleaseAnyway:
-      if (next.body != Body::Unseen) break;
-      next.body = Body::None;
+      if (!is_unseen(next)) break;
+      if (next.body == Body::Unseen) next.body = Body::None;
+      if (std::exchange(next.checkpoint_unseen, false)) {
+        next.checkpointing = false;
+        next.checkpoint = {};
+      }
       if (is_at_work(next)) ask(hand, decision::Cause::AgentGone);
       break;
     case Choice::Retry:
@@ -153,12 +161,6 @@ Next answer(Task task, const decision::Answer& answer, Time now) {
       break;
   }
   return std::move(hand).finish();
-}
-
-Next checkpointed(Task task) {
-  task.checkpointing = false;
-  task.checkpoint = {};
-  return {std::move(task), {}};
 }
 
 bool is_over(const Task& task) {

@@ -95,13 +95,19 @@ void end_body(Hand& hand) {
   if (!agent_of(task).session) kill.target = task.run;
   hand.start(std::move(kill), Part::Kill);
   task.body = Body::Ending;
-  // One that is under way when its agent ends by itself is waited for: half a commit would be in
-  // the way of whoever comes next.
-  if (task.checkpoint == EffectId{}) return;
-  reeve::Kill checkpoint{task.attempt, limits::kill_grace};
-  checkpoint.target = std::exchange(task.checkpoint, {});
-  hand.start(std::move(checkpoint), Part::EndCheckpoint);
+  end_checkpoint(hand);
 }
+
+// One that is under way when its agent ends by itself is waited for: half a commit would be in the
+// way of whoever comes next.
+void end_checkpoint(Hand& hand) {
+  Task& task = hand.task;
+  if (!task.checkpointing || task.checkpoint_kill != EffectId{}) return;
+  task.checkpoint_unseen = false;
+  hand.start(reeve::Kill{task.checkpoint, limits::kill_grace}, Part::EndCheckpoint);
+}
+
+bool is_unseen(const Task& task) { return task.body == Body::Unseen || task.checkpoint_unseen; }
 
 void end(Hand& hand, Result result) {
   if (is_done(hand.task)) return;
@@ -111,8 +117,8 @@ void end(Hand& hand, Result result) {
   hand.task.overdue_since.reset();
   hand.task.checkpoint_at.reset();
   hand.task.asked.reset();
-  // A body that cannot be seen dead is still asked about: that question is another one.
-  if (hand.task.body == Body::Unseen) return;
+  // What cannot be seen dead is still asked about: that question is another one.
+  if (is_unseen(hand.task)) return;
   hand.said = {true, std::nullopt};
   end_body(hand);
 }

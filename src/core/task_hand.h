@@ -34,6 +34,10 @@ bool can_be_told(const Task& task);
 // The verdict, unless there was one; and the end of its body begins.
 void end(Hand& hand, Result result);
 void end_body(Hand& hand);
+void end_checkpoint(Hand& hand);
+
+// Something of it cannot be seen dead, and somebody is asked about that.
+bool is_unseen(const Task& task);
 
 // A sign of life at `when`, which may lie in the past: the idle time starts again.
 void live(Hand& hand, Time when);

@@ -44,13 +44,17 @@ void check_task(const State& state, const Task& task, Violations& violations) {
   if (task.body == Body::Ending && !state.outbox.contains(task.kill)) {
     complain("waits for an end that nobody carries out");
   }
-  if (task.checkpoint != EffectId{} && !state.outbox.contains(task.checkpoint)) {
+  if (task.checkpointing && !state.outbox.contains(task.checkpoint)) {
     complain("waits for a checkpoint that nobody makes");
+  }
+  if (task.checkpoint_kill != EffectId{} && !state.outbox.contains(task.checkpoint_kill)) {
+    complain("waits for the end of a checkpoint that nobody carries out");
   }
   const DecisionId* open = state.decisions.open_of.find(decision::WorkOwner{task.id});
   const decision::Decision* question = open ? state.decisions.decisions.find(*open) : nullptr;
   std::optional<decision::Cause> cause = task.asked;
-  if (task.body == Body::Unseen) cause = decision::Cause::ProcessUnobserved;
+  const bool is_unseen = task.body == Body::Unseen || task.checkpoint_unseen;
+  if (is_unseen) cause = decision::Cause::ProcessUnobserved;
   if (cause != (question ? std::optional(question->cause) : std::nullopt)) {
     complain("waits for an answer to no question, or asks and does not wait");
   }

@@ -115,6 +115,65 @@ TEST(TaskObserved, WhoeverEndsItEndsItsCheckpointAsWell) {
   }
 }
 
+// A run that was cancelled in the middle of a checkpoint, and has ended but for that.
+struct Checkpointed : World {
+  WorkId id;
+  EffectId checkpoint;
+
+  Checkpointed() {
+    Begin begin = resolver();
+    begin.agent.idle_timeout = 10h;
+    begin.agent.checkpoint_every = 10min;
+    begin.agent.checkpoint_run = "git commit";
+    id = begin_running(*this, begin);
+    pass(10min);
+    checkpoint = open_effect<Shell>(*this);
+    ask(Kill{id});
+    finish(open_effect<Spawn>(*this), exit_with(143));
+    finish(kill_of(the(*this, id).run));
+  }
+  EffectId kill_of(EffectId target) const {
+    for (const auto& [effect, entry] : state.outbox) {
+      const reeve::Kill* kill = std::get_if<reeve::Kill>(&entry.effect.what);
+      if (kill && kill->target == decltype(kill->target){target}) return effect;
+    }
+    ADD_FAILURE() << "nobody ends it";
+    return {};
+  }
+};
+
+TEST(TaskObserved, ACheckpointThatCannotBeSeenDeadIsAskedAbout) {
+  Checkpointed world;
+  world.finish(world.kill_of(world.checkpoint), unseen_dead());
+  EXPECT_EQ(asked_about(world, world.id), decision::Cause::ProcessUnobserved);
+  EXPECT_FALSE(is_over(the(world, world.id)));
+
+  Checkpointed looked_at = world;
+  decide(looked_at, world.id, decision::Choice::LookAgain);
+  EXPECT_EQ(asked_about(looked_at, world.id), std::nullopt);
+  looked_at.finish(looked_at.kill_of(world.checkpoint));
+  EXPECT_FALSE(is_over(the(looked_at, world.id)));
+  looked_at.finish(world.checkpoint, exit_with(143));
+  EXPECT_TRUE(is_over(the(looked_at, world.id)));
+
+  Checkpointed released = world;
+  decide(released, world.id, decision::Choice::ReleaseAnyway);
+  EXPECT_TRUE(is_over(the(released, world.id)));
+  EXPECT_TRUE(released.state.outbox.empty());
+
+  world.finish(world.checkpoint, exit_with(143));
+  EXPECT_EQ(asked_about(world, world.id), std::nullopt) << "it has ended after all";
+  EXPECT_TRUE(is_over(the(world, world.id)));
+}
+
+TEST(TaskObserved, TheKillOfACheckpointIsDoneAgainIfNobodyKnowsWhatBecameOfIt) {
+  Checkpointed world;
+  const EffectId kill = world.kill_of(world.checkpoint);
+  world.finish(kill, ended(Ended::Unknown));
+  EXPECT_NE(world.kill_of(world.checkpoint), kill);
+  EXPECT_EQ(asked_about(world, world.id), std::nullopt);
+}
+
 TEST(TaskObserved, TheTimeoutOfItsPhaseWaitsForTheNewsAsWell) {
   definition::Phase work = pipeline::testing::phase("work", definition::RunAgent{"fixer"});
   work.timeout = 1h;

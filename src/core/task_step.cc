@@ -233,7 +233,7 @@ Next spawned(Task task, const Outcome& outcome, Time now) {
   if (!agent_of(next).session) {
     // However it ended: it has, and nothing is left of it.
     if (next.body == Body::None) return std::move(hand).finish();
-    if (next.body == Body::Unseen) hand.said.retire = true;
+    if (next.body == Body::Unseen && !next.checkpoint_unseen) hand.said.retire = true;
     next.body = Body::None;
     next.last = outcome;
     if (!is_at_work(next)) return std::move(hand).finish();
@@ -333,7 +333,7 @@ Next gone(Task task, const Outcome& last, Time now) {
   next.last = last;
   // It came and went before anybody heard that it came.
   if (is_pending(next) && next.body == Body::Starting) get_going(hand);
-  if (next.body == Body::Unseen) hand.said.retire = true;
+  if (next.body == Body::Unseen && !next.checkpoint_unseen) hand.said.retire = true;
   // What we ended ourselves has not ended by itself.
   const bool was_ended = next.body != Body::Live;
   next.body = Body::None;
@@ -381,6 +381,27 @@ Next killed(Task task, const Outcome& outcome, Time now) {
     hand.task.asked.reset();  // that question is in the place of the other now
   } else if (is_at_work(hand.task)) {
     ask(hand, decision::Cause::AgentGone);
+  }
+  return std::move(hand).finish();
+}
+
+Next checkpointed(Task task, Time now) {
+  Hand hand{std::move(task), now};
+  Task& next = hand.task;
+  if (next.checkpoint_unseen && next.body != Body::Unseen) hand.said.retire = true;
+  next.checkpointing = next.checkpoint_unseen = false;
+  next.checkpoint = next.checkpoint_kill = {};
+  return std::move(hand).finish();
+}
+
+// Seen dead: how the checkpoint itself ended says it, too.
+Next checkpoint_killed(Task task, const Outcome& outcome, Time now) {
+  Hand hand{std::move(task), now};
+  hand.task.checkpoint_kill = {};
+  if (outcome.ended == reeve::Ended::Unknown) end_checkpoint(hand);
+  if (outcome.ended == reeve::Ended::Failed) {
+    hand.task.checkpoint_unseen = true;
+    hand.said.ask = decision::Cause::ProcessUnobserved;
   }
   return std::move(hand).finish();
 }

@@ -75,7 +75,9 @@ Next answer(Task task, const decision::Answer& answer, Time now);
 // The verdict; the first one stands.
 Next finish(Task task, Result result, Time now);
 
-Next checkpointed(Task task);
+// Its checkpoint has ended; and the outcome of the kill of one, as with `killed`.
+Next checkpointed(Task task, Time now);
+Next checkpoint_killed(Task task, const Outcome& outcome, Time now);
 
 // Over, and the end of its body was observed.
 bool is_over(const Task& task);

@@ -233,10 +233,10 @@ TEST(Task, ACheckpointIsRunAsOftenAsAskedAndNeverTwiceAtATime) {
   EXPECT_EQ(drive.look_at(10min - 1ms), "-");
   EXPECT_EQ(drive.look_at(10min), "Shell");
   EXPECT_EQ(drive.look_at(20min), "-");  // the first one is still at it
-  drive.take(checkpointed(drive.task));
+  drive.take(checkpointed(drive.task, drive.now));
   EXPECT_EQ(drive.look_at(30min), "Shell");
   drive.take(gone(drive.task, {}, at(31min)));
-  drive.take(checkpointed(drive.task));
+  drive.take(checkpointed(drive.task, drive.now));
   EXPECT_EQ(drive.look_at(1h), "-");
 }
 

@@ -138,7 +138,7 @@ std::vector<Row> table() {
        {{"idle", "Running recovered"},
         {"no progress", "Running recovered"},
         {"errored", "Running recovered"}}},
-      {"end of its checkpoint", [](Task t) { return checkpointed(t); }, {}},
+      {"end of its checkpoint", [](Task t) { return checkpointed(t, late); }, {}},
       {"tick",
        [](Task t) { return look(t, start, late); },
        {{"running", "Stuck(no progress) stuck Nudge nudged"}}},
