@@ -91,6 +91,7 @@ struct RedriveAll {
   std::uint64_t left = 0;  // at most so many: what came after it was asked for may stay
   std::uint64_t done = 0;
   WaiterId waiter;
+  ItemId guest = {};  // the last that was sent home; one whose home cannot be made stays
 
   bool operator==(const RedriveAll&) const = default;
 };

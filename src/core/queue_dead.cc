@@ -44,11 +44,12 @@ std::optional<ItemId> first_dead(const Turn& turn, QueueNo no) {
   return first_ended(turn.state().queues.dead, no);
 }
 
-std::optional<ItemId> first_guest(const Turn& turn, QueueNo no) {
-  const PersistentSet<GuestKey>& guests = turn.state().queues.guests;
-  const auto at = guests.lower_bound({no, {}});
-  if (at == guests.end() || at->queue != no) return std::nullopt;
-  return at->item;
+// The next of those that have their home elsewhere; the chore is then as far as that.
+std::optional<ItemId> next_guest(const Table& table, RedriveAll& chore) {
+  const auto at = table.guests.upper_bound({chore.queue, chore.guest});
+  if (at == table.guests.end() || at->queue != chore.queue) return std::nullopt;
+  chore.guest = at->item;
+  return chore.guest;
 }
 
 // The first behind `after`, or of all.
@@ -142,11 +143,11 @@ void bring(Turn& turn, ItemId id, const QueueName& to, Time when) {
   if (here != to && carry(turn, id, to, origin)) serve(turn, *find(turn, to), when);
 }
 
-std::optional<ItemId> next_item(const Turn& turn, const RedriveAll& chore) {
+std::optional<ItemId> next_item(const Turn& turn, RedriveAll& chore) {
   switch (chore.what) {
     case RedriveAll::What::DeadAndGuests: {
       const std::optional<ItemId> dead = first_dead(turn, chore.queue);
-      return dead ? dead : first_guest(turn, chore.queue);
+      return dead ? dead : next_guest(turn.state().queues, chore);
     }
     case RedriveAll::What::Dead:
       return first_dead(turn, chore.queue);
@@ -263,9 +264,9 @@ reeve::Reply purge(Turn& turn, const Purge& command) {
 
 bool go_on(Turn& turn, RedriveAll& chore) {
   while (chore.left > 0) {
+    if (!turn.may_touch()) return false;
     const std::optional<ItemId> id = next_item(turn, chore);
     if (!id) break;
-    if (!turn.may_touch()) return false;
     turn.touch();
     chore.what == RedriveAll::What::Delayed ? make_ready(turn, *id) : revive(turn, *id);
     --chore.left;

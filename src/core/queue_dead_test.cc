@@ -428,6 +428,24 @@ TEST_F(QueueDead, WhoseTakePausesTheQueueIsToldSo) {
   EXPECT_EQ(world.of(bugs).paused_by, item);
 }
 
+// Its queue was removed, and the project has as many as it may have.
+TEST_F(QueueDead, ARedriveOfAllPassesByOneWhoseHomeCannotBeMadeAgain) {
+  with_dead_letters();
+  const ItemId homeless = dead_item();
+  world.create(chores, world.of(bugs).config);
+  const ItemId chore = world.push(chores);
+  world.kill(chores, chore);
+  world.ask(Remove{bugs});
+  State state = world.state;
+  state.queues.queues_of.set(default_project, limits::names_a_project);
+
+  const queue::Command all = Redrive{lost, {}, true, {}};
+  world.state = apply(state, Request{default_project, {}, true, {}, all}, world.stamp).state;
+
+  EXPECT_EQ(world.queue_of(chore), chores);
+  EXPECT_EQ(world.queue_of(homeless), lost);
+}
+
 // ── Drop, purge, hurry ──
 
 TEST_F(QueueDead, WhatIsNotBeingProcessedCanBeDropped) {
