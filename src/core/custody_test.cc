@@ -85,6 +85,26 @@ TEST(Custody, TheCauseIsSaid) {
   EXPECT_EQ(cause_of(7), Cause::Silent);
 }
 
+TEST(Custody, TheCauseIsTheLimitThatCameFirstHoweverLateThatIsNoticed) {
+  Grants world;
+  world.acquire(ana, "main", {.meta = with_process(1), .max_hold = 2min});
+  world.acquire(ana, "docs", {.meta = with_process(2), .timeout = 2min, .max_hold = 60s});
+  world.create("slots", 2);
+  world.enter(bo, "slots", 1, {.meta = with_process(3), .max_hold = 2min});
+  world.enter(cy, "slots", 1, {.meta = with_process(4), .timeout = 2min, .max_hold = 60s});
+
+  world.wait_unnoticed(1h);
+  world.input(Tick{});
+
+  const auto cause_of = [&](std::int64_t pid) {
+    return world.state.custody.endings.find(process(pid))->cause;
+  };
+  EXPECT_EQ(cause_of(1), Cause::Silent);
+  EXPECT_EQ(cause_of(2), Cause::MaxHold);
+  EXPECT_EQ(cause_of(3), Cause::Silent);
+  EXPECT_EQ(cause_of(4), Cause::MaxHold);
+}
+
 TEST(Custody, AProcessThatEndsByItselfFreesAllItHeldAtOnce) {
   Grants world;
   world.create("agents", 1);

@@ -43,6 +43,12 @@ inline std::optional<Time> limit_of(const Lease& lease, Time leases_from) {
   return limit;
 }
 
+// Whether its end is that it was held too long. When that was noticed does not matter.
+inline bool ends_by_max_hold(const Lease& lease, Time leases_from) {
+  return lease.max_hold &&
+         limit_of(lease, leases_from) == saturating_add(lease.acquired_at, *lease.max_hold);
+}
+
 inline bool is_over(const Lease& lease, Time leases_from, Time now) {
   const std::optional<Time> limit = limit_of(lease, leases_from);
   return limit && now > *limit;

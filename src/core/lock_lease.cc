@@ -67,9 +67,7 @@ void begin_ending(Turn& turn, const LockName& name, const Tenure& tenure, custod
 }
 
 void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
-  const bool held_too_long =
-      tenure.lease.max_hold &&
-      turn.now() > saturating_add(tenure.lease.acquired_at, *tenure.lease.max_hold);
+  const bool held_too_long = ends_by_max_hold(tenure.lease, turn.leases_from());
   turn.emit(name.project, WentStale{name, tenure.holder, tenure.lease.token});
   if (process_of(tenure.meta)) {
     begin_ending(

@@ -48,8 +48,7 @@ void begin_ending(Turn& turn, const SlotKey& key, const Process& process, custod
 void go_stale(Turn& turn, const SlotKey& key) {
   const Slot slot = *turn.state().semaphores.slots.find(key);
   const Lease& lease = slot.lease;
-  const bool held_too_long =
-      lease.max_hold && turn.now() > saturating_add(lease.acquired_at, *lease.max_hold);
+  const bool held_too_long = ends_by_max_hold(lease, turn.leases_from());
   turn.emit(key.name.project, WentStale{key.name, key.holder, slot.weight});
   if (const Process* process = process_of(slot.meta)) {
     return begin_ending(
