@@ -62,8 +62,8 @@ TEST(Apply, WhateverOneMachineAsksOfAnotherIsCarriedOut) {
           .items.at(0)
           .claim;
   world.ask(queue::Bury{bugs, {item, claim}, {}, {}});
-  const Subject set = task::Due{WorkId{98}};
-  const Subject cancelled = task::Due{WorkId{99}};
+  const Subject set = pipeline::Due{pipeline, pipeline::Timer::Timeout};
+  const Subject cancelled = pipeline::Due{world.start(), pipeline::Timer::Timeout};
   arm(world.state.timers, cancelled, at(2h));
   world.forget();
 

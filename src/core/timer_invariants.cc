@@ -37,8 +37,15 @@ class IsThere {
   bool operator()(const mailbox::Due& due) const {
     return state_.mail.acked.counts.contains(due.project);
   }
-  // The others check their own.
-  bool operator()(const auto&) const { return true; }
+  // These check their own.
+  bool operator()(const queue::Due&) const { return true; }
+  bool operator()(const queue::TakerDue&) const { return true; }
+  bool operator()(const queue::PauseDue&) const { return true; }
+  bool operator()(const pipeline::Due&) const { return true; }
+  bool operator()(const worker::Due&) const { return true; }
+  bool operator()(const cron::Due&) const { return true; }
+  bool operator()(const board::Due&) const { return true; }
+  bool operator()(const decision::Due&) const { return true; }
 
  private:
   const State& state_;
