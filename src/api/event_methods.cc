@@ -131,7 +131,7 @@ void emit(Asking& ask) {
   EmitCustom command;
   command.name = ask.params.need_text("name");
   ask.kept.name = command.name;
-  if (is_custom_name(command.name) && !is_spoken(command.name)) {
+  if (command.name.contains(':') && !is_spoken(command.name)) {
     ask.params.refuse("name",
                       fmt::format("is {}, which has a space or a control character; an event is "
                                   "called category:action, as in ci:green",
