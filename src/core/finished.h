@@ -64,8 +64,10 @@ std::optional<FinishedKey<Id>> overdue(const Finished<Id>& finished,
   if (!first) return std::nullopt;
   const bool too_many = *finished.counts.find(project) > limits::finished_kept;
   if (!too_many && now < kept_until(first->at)) return std::nullopt;
-  if (first->id == newest) return *finished.by_age.upper_bound(*first);
-  return *first;
+  if (first->id != newest) return *first;
+  const auto second = finished.by_age.upper_bound(*first);
+  if (second == finished.by_age.end() || second->project != project) return std::nullopt;
+  return *second;
 }
 
 // When a tick has to look again.

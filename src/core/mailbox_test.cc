@@ -186,6 +186,16 @@ TEST(Mailbox, WhatWasJustReadIsKnownInWhateverOrderManyAreReadAtOnce) {
   EXPECT_EQ(world.state.mail.messages.size(), limits::finished_kept);
 }
 
+// No day is left for which it could be kept.
+TEST(Mailbox, WhatWasJustReadIsKnownAlsoAtTheEndOfTime) {
+  World world;
+  world.stamp.now = Time::max();
+  world.ask(Command{mail("m0")});
+
+  EXPECT_EQ(as<Acked>(world.ask(Command{Ack{"ana", "m0"}})), Acked{false});
+  EXPECT_EQ(world.state.mail.messages.size(), 1u);
+}
+
 TEST(Mailbox, ABoxHoldsTenThousandAndSaysSo) {
   World world;
   for (std::size_t i = 0; i < limits::mail_a_box; ++i) {
