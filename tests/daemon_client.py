@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import mmap
 import os
 import resource
 import select
@@ -12,6 +13,12 @@ import tempfile
 import time
 
 REEVE = os.environ.get("REEVE", "build/release/reeve")
+
+
+def is_built_with(symbol):
+    """Whether a sanitizer is in the program: those cost memory."""
+    with open(REEVE, "rb") as program, mmap.mmap(program.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return text.find(symbol) >= 0
 
 
 class Client:

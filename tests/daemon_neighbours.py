@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import time
 
-from daemon_client import Daemon, eventually, running, test
+from daemon_client import Daemon, eventually, is_built_with, running, test
 
 
 @test
@@ -132,8 +132,9 @@ def what_all_together_have_not_read_is_bounded():
             return sum(1 for _, event in hung_up.poll(0) if event & select.POLLHUP) > 50
 
         eventually(some_were_left, what="nobody was left")
-        # 543 MiB, under the address sanitizer 1,100; 1,969 MiB while each had a bound of its own only.
-        assert most < 1400 << 20, most
+        # 543 MiB, under the address sanitizer 1,100, and 1,800 under that of threads, which has a shadow of
+        # everything; 1,969 MiB without any while each had a bound of its own only.
+        assert most < (2600 if is_built_with(b"__tsan_init") else 1400) << 20, most
         assert ana.get("daemon.status")["connections"] < 350
 
 
