@@ -12,7 +12,7 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr std::array<Option, 8> globals{{
+constexpr std::array<Option, 8> everywhere{{
     {.name = "json", .help = "one JSON object instead of text"},
     {.name = "quiet", .letter = 'q', .help = "print bare ids, one a line"},
     {.name = "project",
@@ -116,11 +116,11 @@ class Reader {
   bool knows(std::string_view word) const {
     if (word.starts_with("--")) {
       const std::string_view name = word.substr(2, word.find('=') - 2);
-      return option_named(own_, name) != nullptr || option_named(globals, name) != nullptr;
+      return option_named(own_, name) != nullptr || option_named(everywhere, name) != nullptr;
     }
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Option* option = option_lettered(own_, word[i]);
-      if (option == nullptr) option = option_lettered(globals, word[i]);
+      if (option == nullptr) option = option_lettered(everywhere, word[i]);
       if (option == nullptr || option->name.empty()) return false;
       if (option->takes != Takes::Nothing) return true;  // the rest is its value
     }
@@ -131,7 +131,7 @@ class Reader {
     const std::size_t equals = word.find('=');
     const std::string_view name = word.substr(0, equals);
     const Option* option = option_named(own_, name);
-    if (option == nullptr) option = option_named(globals, name);
+    if (option == nullptr) option = option_named(everywhere, name);
     if (option == nullptr) return unknown(name);
     if (equals == std::string_view::npos) return take(*option, std::nullopt);
     if (option->takes == Takes::Nothing) return fmt::format("--{} takes no value", name);
@@ -141,7 +141,7 @@ class Reader {
   std::string read_letters(std::string_view word) {
     for (std::size_t i = 1; i < word.size(); ++i) {
       const Option* option = option_lettered(own_, word[i]);
-      if (option == nullptr) option = option_lettered(globals, word[i]);
+      if (option == nullptr) option = option_lettered(everywhere, word[i]);
       if (option == nullptr) return fmt::format("unknown option -{}", word[i]);
       if (option->takes == Takes::Nothing || i + 1 == word.size()) {
         if (std::string complaint = take(*option, std::nullopt); !complaint.empty()) {
@@ -221,7 +221,7 @@ class Reader {
   std::string unknown(std::string_view name) const {
     std::vector<std::string_view> names;
     for (const Option& option : own_) names.push_back(option.name);
-    for (const Option& option : globals) names.push_back(option.name);
+    for (const Option& option : everywhere) names.push_back(option.name);
     const std::string_view meant = nearest(name, names);
     return meant.empty() ? fmt::format("unknown option --{}", name)
                          : fmt::format("unknown option --{}; did you mean --{}?", name, meant);
@@ -278,7 +278,7 @@ std::string judge_arguments(const Command& command, const Parsed& parsed) {
 
 }  // namespace
 
-const std::span<const Option> global_options = globals;
+const std::span<const Option> global_options = everywhere;
 
 bool Parsed::has(std::string_view option) const {
   return std::any_of(
@@ -330,7 +330,7 @@ Found find_command(std::span<const Group> groups, std::span<const std::string_vi
   for (std::size_t i = 0; i < words.size() && count < said.size(); ++i) {
     if (words[i] == "--") break;
     if (words[i].starts_with("--")) {
-      const Option* option = option_named(globals, words[i].substr(2));
+      const Option* option = option_named(everywhere, words[i].substr(2));
       if (option != nullptr && option->takes != Takes::Nothing) ++i;
     } else if (!is_option(words[i])) {
       said[count++] = words[i];
