@@ -262,6 +262,14 @@ std::optional<Refused> mistake_in(const Turn& turn, const CronName& name, const 
   return std::nullopt;
 }
 
+// From now on it runs by this plan; so does what is buffered, as far as the plan buffers at all.
+void adopt(Cron& cron, const Plan& plan) {
+  cron.plan = plan;
+  if (plan.definition->overlap != Overlap::BufferAll) {
+    cron.buffered = std::min<std::uint64_t>(cron.buffered, 1);
+  }
+}
+
 bool is_full(const Turn& turn, const CronName& name) {
   return !find(turn, name) && turn.state().crons.crons.size() >= limits::names_a_project;
 }
@@ -292,10 +300,7 @@ reeve::Reply apply_one(Turn& turn, const Enable& command) {
     cron.last = {std::max(cron.last.now, now.now), done};
   }
   cron.enabled = true;
-  cron.plan = command.plan;
-  if (cron.plan.definition->overlap != Overlap::BufferAll) {
-    cron.buffered = std::min<std::uint64_t>(cron.buffered, 1);
-  }
+  adopt(cron, command.plan);
   const std::optional<Wall> next = next_of();
   turn.emit(name.project, WasEnabled{name, next});
   arm(turn, name);
@@ -323,7 +328,7 @@ reeve::Reply apply_one(Turn& turn, const RunNow& command) {
     if (!command.plan) return refused(Why::NotFound, name.name);
     if (const auto mistake = mistake_in(turn, name, *command.plan)) return {*mistake};
     if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
-    turn.change().crons.crons.edit_or_insert(name).plan = *command.plan;
+    adopt(turn.change().crons.crons.edit_or_insert(name), *command.plan);
   }
   reeve::Reply reply = fire(turn, name, reading(turn).wall);
   arm(turn, name);

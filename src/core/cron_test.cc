@@ -544,6 +544,17 @@ TEST(Cron, ARunByHandObeysOverlapAndMovesNoInstant) {
   EXPECT_EQ(world.programs().size(), 2u);
 }
 
+TEST(Cron, OneThatIsNotEnabledBuffersNoMoreThanThePlanOfTheRequest) {
+  CronWorld world;
+  const auto run = [&](Overlap overlap) {
+    return world.ask(Command{RunNow{nightly, plan_of(every(1h, overlap))}});
+  };
+  EXPECT_TRUE(is<Fired>(run(Overlap::BufferAll)));
+  for (int i = 0; i < 3; ++i) run(Overlap::BufferAll);
+  EXPECT_TRUE(is<Skipped>(run(Overlap::BufferOne)));
+  EXPECT_EQ(world.cron().buffered, 1u);
+}
+
 TEST(Cron, OneThatIsNotEnabledRunsByThePlanOfTheRequest) {
   CronWorld world;
   EXPECT_EQ(as<Refused>(world.ask(Command{RunNow{nightly, {}}})),
