@@ -92,6 +92,7 @@ void kill(Turn& turn, DispatchId id, Dispatch dispatch) {
 
 void retain(Turn& turn, DispatchId id, Dispatch dispatch) {
   dispatch.state = Retained{turn.now()};
+  const std::string& socket = dispatch.evidence.socket;
   turn.emit(dispatch.to.project, Event{WasRetained{id, dispatch.to, dispatch.evidence}});
   decision::open(turn,
                  {dispatch.to.project,
@@ -99,7 +100,8 @@ void retain(Turn& turn, DispatchId id, Dispatch dispatch) {
                   decision::Cause::ProcessUnobserved,
                   "is the agent " + dispatch.to.name + ", resumed as process " +
                       std::to_string(dispatch.evidence.process.pid) + ", still there?",
-                  to_text(id) + " has shown neither life nor exit"});
+                  to_text(id) + " has shown neither life nor exit" +
+                      (socket.empty() ? "" : "; its socket is " + socket)});
   put(turn, id, std::move(dispatch));
 }
 

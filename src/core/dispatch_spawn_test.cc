@@ -137,6 +137,11 @@ TEST(Dispatch, TheClaimOfAChildThatNobodyCanSeeIsRetainedWithItsEvidenceForEver)
   EXPECT_TRUE(is_in<Retained>(world, id));
   const Evidence evidence{child, "/run/ana.sock", start, start, at(30s)};
   EXPECT_EQ(said(world), (std::vector<Event>{WasRetained{id, ana, evidence}}));
+  const decision::Decision& question = world.state.decisions.decisions.begin()->second;
+  EXPECT_EQ(question.question,
+            "is the agent ana, resumed as process " + std::to_string(child.pid) + ", still there?");
+  EXPECT_EQ(question.context,
+            to_text(id) + " has shown neither life nor exit; its socket is /run/ana.sock");
   world.pass(1000h);
   EXPECT_TRUE(has_claim(world));
   EXPECT_EQ(as<Busy>(world.ask(Command{resume("m2")})), (Busy{id, true}));
