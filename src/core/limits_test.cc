@@ -61,14 +61,24 @@ TEST(Limits, OfOpenPipelines) {
   phase.action = definition::RunShell{"make"};
   definition::Pipeline fix;
   fix.phases = {phase};
+  fix.on_fail = definition::Fail{};
   definition::Set set;
   set.hash = "one";
   set.root = "/shop";
   set.pipelines.set("fix", fix);
   world.ask(definition::Load{default_project, Boxed<definition::Set>(set)});
+  const Refused no{Why::OverLimit, "open pipelines"};
   world.state.pipelines.open = limits::open_pipelines;
-  EXPECT_EQ(refusal_of(world, pipeline::Start{"fix", {}, {}}),
-            (Refused{Why::OverLimit, "open pipelines"}));
+  EXPECT_EQ(refusal_of(world, pipeline::Start{"fix", {}, {}}), no);
+
+  world.state.pipelines.open = 0;
+  const PipelineId failed =
+      as<pipeline::Started>(world.ask(pipeline::Start{"fix", {}, {}})).pipeline;
+  Outcome outcome;
+  outcome.ended = Ended::Failed;
+  world.finish(world.last.effects.front().id, outcome);
+  world.state.pipelines.open = limits::open_pipelines;
+  EXPECT_EQ(refusal_of(world, pipeline::Retry{failed, false}), no) << "it would be open again";
 }
 
 TEST(Limits, OfRunners) {

@@ -34,6 +34,9 @@ std::optional<Refused> in_the_way(const Turn& turn, const Pipeline& pipeline, bo
     return Refused{Why::NotAllowed,
                    "the workspace of " + to_text(pipeline.id) + " is being removed"};
   }
+  if (turn.state().pipelines.open >= limits::open_pipelines) {
+    return Refused{Why::OverLimit, "open pipelines"};
+  }
   return match(
       pipeline.origin->starter,
       [](const ByClient&) -> std::optional<Refused> { return std::nullopt; },

@@ -40,12 +40,12 @@ bool is_needed(const Turn& turn, PipelineId id) {
   return is_awaited(turn, id) || std::holds_alternative<Clearing>(find(turn, id)->course);
 }
 
-// Over the number that is kept, the oldest goes.
-void forget_oldest(Turn& turn, ProjectNo project) {
+// Over the number that is kept, the oldest goes, and that is not the one that has just ended.
+void forget_oldest(Turn& turn, ProjectNo project, PipelineId newest = {}) {
   const Finished<PipelineId>& ended = turn.state().pipelines.ended;
   const std::uint64_t* count = ended.counts.find(project);
   if (!count || *count <= limits::finished_kept) return;
-  turn.arm(Due{oldest(ended, project)->id, Timer::Forget}, turn.now());
+  turn.arm(Due{overdue(ended, project, turn.now(), newest)->id, Timer::Forget}, turn.now());
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ void mind_place(Turn& turn, PipelineId id) {
   Finished<PipelineId>& ended = turn.change().pipelines.ended;
   if (is_needed(turn, id)) return remove(ended, ended_key(pipeline));
   add(ended, ended_key(pipeline));
-  forget_oldest(turn, pipeline.project);
+  forget_oldest(turn, pipeline.project, id);
 }
 
 namespace {

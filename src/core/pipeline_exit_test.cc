@@ -9,6 +9,13 @@ namespace {
 using namespace reeve::pipeline::testing;
 using decision::Choice;
 
+// By hand, for thousands of steps: the invariants look at all there is, after each.
+EffectId apply_quietly(Play& play, const Input& input) {
+  Applied applied = reeve::apply(std::move(play.state), input, play.stamp);
+  play.state = std::move(applied.state);
+  return applied.effects.empty() ? EffectId{} : applied.effects.front().id;
+}
+
 EffectId the_kill(const Play& play) {
   const std::vector<EffectId> kills = play.all_under_way<Kill>();
   EXPECT_EQ(kills.size(), 1u);
@@ -415,12 +422,7 @@ TEST(PipelineExit, OnlyTheLastThousandThatEndedAreKept) {
   Play play({shell("build")});
   const PipelineId first = play.start();
   play.succeeds();
-  // By hand: the invariants look at all there is, after every step.
-  const auto quietly = [&](const Input& input) {
-    Applied applied = reeve::apply(std::move(play.state), input, play.stamp);
-    play.state = std::move(applied.state);
-    return applied.effects.empty() ? EffectId{} : applied.effects.front().id;
-  };
+  const auto quietly = [&](const Input& input) { return apply_quietly(play, input); };
   const Request again{default_project, {}, true, "", pipeline::Start{"fix", {}, {}}};
   for (std::size_t i = 0; i < limits::finished_kept; ++i) {
     EXPECT_NE(play.state.pipelines.pipelines.find(first), nullptr);
@@ -428,6 +430,26 @@ TEST(PipelineExit, OnlyTheLastThousandThatEndedAreKept) {
     quietly(Tick{});
   }
   EXPECT_EQ(play.state.pipelines.pipelines.find(first), nullptr);
+  EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::finished_kept);
+  EXPECT_EQ(check_state(play.state), Violations{});
+}
+
+TEST(PipelineExit, OfThoseThatEndInOneMomentTheLastIsNotTheOldest) {
+  Play play({shell("build")});
+  const PipelineId first = play.start();
+  const EffectId last = play.step();
+  const auto quietly = [&](const Input& input) { return apply_quietly(play, input); };
+  const Request again{default_project, {}, true, "", pipeline::Start{"fix", {}, {}}};
+  for (std::size_t i = 0; i < limits::finished_kept; ++i) {
+    quietly(EffectEnded{quietly(again), exit_code(0)});
+  }
+  const PipelineId second = play.state.pipelines.ended.by_age.first()->id;
+  quietly(EffectEnded{last, exit_code(0)});
+  EXPECT_EQ(play.state.pipelines.ended.by_age.first()->id, first) << "by its number";
+  EXPECT_EQ(check_state(play.state), Violations{});
+  quietly(Tick{});
+  EXPECT_TRUE(play.state.pipelines.pipelines.contains(first));
+  EXPECT_FALSE(play.state.pipelines.pipelines.contains(second));
   EXPECT_EQ(play.state.pipelines.pipelines.size(), limits::finished_kept);
   EXPECT_EQ(check_state(play.state), Violations{});
 }
@@ -506,11 +528,7 @@ TEST(PipelineExit, OneThatOthersWaitForIsKnownHoweverLongItTakes) {
 
 TEST(PipelineExit, ThoseThatOthersWaitForTakeNoRoomFromTheLastThousand) {
   LongStory play;
-  const auto quietly = [&](const Input& input) {
-    Applied applied = reeve::apply(std::move(play.state), input, play.stamp);
-    play.state = std::move(applied.state);
-    return applied.effects.empty() ? EffectId{} : applied.effects.front().id;
-  };
+  const auto quietly = [&](const Input& input) { return apply_quietly(play, input); };
   const auto run = [&](definition::Map inputs) {
     return Request{default_project, {}, true, "", pipeline::Start{"fix", std::move(inputs), {}}};
   };

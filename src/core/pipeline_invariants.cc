@@ -252,13 +252,18 @@ void check_questions_of_all(const State& state, Violations& violations) {
   }
 }
 
-// Over the number that is kept only until the next tick.
+// Over the number that is kept only until the next tick: the oldest goes, or the one behind it,
+// where the oldest by its number is the last that ended.
 void check_kept(const State& state, Violations& violations) {
-  for (const auto& [project, count] : state.pipelines.ended.counts) {
+  const Finished<PipelineId>& ended = state.pipelines.ended;
+  const auto goes = [&](PipelineId id) {
+    const std::optional<Time> forgotten = deadline_of(state.timers, Due{id, Timer::Forget});
+    return forgotten && *forgotten <= state.now;
+  };
+  for (const auto& [project, count] : ended.counts) {
     if (count <= limits::finished_kept) continue;
-    const PipelineId first = oldest(state.pipelines.ended, project)->id;
-    const std::optional<Time> forgotten = deadline_of(state.timers, Due{first, Timer::Forget});
-    if (forgotten && *forgotten <= state.now) continue;
+    const FinishedKey<PipelineId>& first = *oldest(ended, project);
+    if (goes(first.id) || goes(ended.by_age.upper_bound(first)->id)) continue;
     violations.emplace_back("pipelines: too many are kept");
   }
 }
