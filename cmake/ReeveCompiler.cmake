@@ -10,6 +10,10 @@ target_compile_options(reeve_warnings INTERFACE
     -Wno-maybe-uninitialized>
   $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 
+# g++ begins to collect its garbage at 128 MiB, and does little else while it reads large templates;
+# with more room a unit of the core is compiled in 5 to 8 % less time.
+add_compile_options("$<$<CXX_COMPILER_ID:GNU>:SHELL:--param ggc-min-heapsize=524288>")
+
 # Paths in messages and debug information are relative to the tree: a failed CHECK reads
 # src/core/lock.cc:41 on every machine. The second map is for ccache, which makes paths relative
 # to the build directory before the compiler sees them, so that two clones share one cache.

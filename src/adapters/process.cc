@@ -25,13 +25,13 @@ int read_file(const std::string& path, std::string& text, std::uint32_t* owner =
   if (!file) return errno;
   struct stat about{};
   if (owner && fstat(file.get(), &about) == 0) *owner = about.st_uid;
-  std::array<char, 4096> block{};
+  std::array<char, 4096> piece{};
   while (true) {
-    const ssize_t size = read(file.get(), block.data(), block.size());
+    const ssize_t size = read(file.get(), piece.data(), piece.size());
     if (size < 0 && errno == EINTR) continue;
     if (size < 0) return errno;
     if (size == 0) return 0;
-    text.append(block.data(), static_cast<std::size_t>(size));
+    text.append(piece.data(), static_cast<std::size_t>(size));
   }
 }
 

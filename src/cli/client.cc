@@ -16,7 +16,6 @@ namespace reeve::cli {
 namespace {
 
 constexpr std::int64_t start_patience = 10'000;
-constexpr int most_repeats = 3;
 // A wait that the daemon should have ended by itself is ended by us so much later.
 constexpr std::int64_t wait_slack = 1000;
 // How often is looked whether there is a daemon again.

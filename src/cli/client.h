@@ -34,6 +34,9 @@ struct Where {
   bool may_start = true;
 };
 
+// How often one request is sent again, or a daemon started again, before that is given up.
+inline constexpr int most_repeats = 3;
+
 class Client {
  public:
   using Ticket = std::uint64_t;

@@ -9,7 +9,6 @@ namespace reeve::cli {
 
 namespace {
 
-constexpr int most_repeats = 3;
 constexpr int most_repeats_of_a_wait = 100;
 constexpr timespec a_moment{.tv_sec = 0, .tv_nsec = 100'000'000};
 

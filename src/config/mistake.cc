@@ -48,8 +48,8 @@ std::string in_one_line(const Mistakes& mistakes) {
 }
 
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
-  constexpr std::size_t longest = 100;
-  if (word.size() > longest) return "";
+  constexpr std::size_t most_shown = 100;
+  if (word.size() > most_shown) return "";
   std::string_view best;
   std::size_t fewest = word.size() / 3 + 1;
   for (const std::string_view each : known) {

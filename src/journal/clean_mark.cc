@@ -12,9 +12,9 @@ namespace reeve::journal {
 
 namespace {
 
-constexpr std::string_view magic = "ReeveEnd";
-constexpr std::uint32_t version = 1;
-constexpr std::size_t size = 48;
+constexpr std::string_view mark_magic = "ReeveEnd";
+constexpr std::uint32_t mark_version = 1;
+constexpr std::size_t mark_bytes = 48;
 
 std::uint32_t mark_crc(std::string_view bytes) {
   return crc32c(bytes.substr(16), crc32c(bytes.substr(0, 12)));
@@ -23,9 +23,9 @@ std::uint32_t mark_crc(std::string_view bytes) {
 }  // namespace
 
 std::string encode(const CleanMark& mark) {
-  std::string bytes(size, '\0');
-  std::ranges::copy(magic, bytes.begin());
-  store(bytes.data() + 8, version);
+  std::string bytes(mark_bytes, '\0');
+  std::ranges::copy(mark_magic, bytes.begin());
+  store(bytes.data() + 8, mark_version);
   std::ranges::copy(mark.journal.bytes, bytes.data() + 16);
   store(bytes.data() + 32, mark.next_sequence);
   store(bytes.data() + 40, mark.next_group);
@@ -34,8 +34,8 @@ std::string encode(const CleanMark& mark) {
 }
 
 std::optional<CleanMark> decode_clean_mark(std::string_view bytes) {
-  if (bytes.size() != size || !bytes.starts_with(magic)) return std::nullopt;
-  if (load<std::uint32_t>(bytes.data() + 8) != version) return std::nullopt;
+  if (bytes.size() != mark_bytes || !bytes.starts_with(mark_magic)) return std::nullopt;
+  if (load<std::uint32_t>(bytes.data() + 8) != mark_version) return std::nullopt;
   if (load<std::uint32_t>(bytes.data() + 12) != mark_crc(bytes)) return std::nullopt;
   CleanMark mark;
   std::ranges::copy(bytes.substr(16, 16), mark.journal.bytes.begin());
@@ -58,19 +58,19 @@ Result<std::optional<CleanMark>> read_clean_mark(Files& files) {
   const Result<std::unique_ptr<File>> file = files.open(clean_name, Access::Read);
   if (!file && file.error().code == Error::Code::NotFound) return std::nullopt;
   if (!file) return fail(file.error());
-  std::string bytes(size + 1, '\0');
+  std::string bytes(mark_bytes + 1, '\0');
   const Result<std::size_t> got = (*file)->read(0, bytes);
   if (!got) return fail(got.error());
   bytes.resize(*got);
-  const bool is_whole = bytes.size() == size && bytes.starts_with(magic) &&
+  const bool is_whole = bytes.size() == mark_bytes && bytes.starts_with(mark_magic) &&
                         load<std::uint32_t>(bytes.data() + 12) == mark_crc(bytes);
-  if (is_whole && load<std::uint32_t>(bytes.data() + 8) != version) {
+  if (is_whole && load<std::uint32_t>(bytes.data() + 8) != mark_version) {
     return fail(Error::Code::Conflict,
                 fmt::format("{}: has version {} and this program reads {}; use the version of "
                             "Reeve that wrote it",
                             files.path_of(clean_name),
                             load<std::uint32_t>(bytes.data() + 8),
-                            version));
+                            mark_version));
   }
   return decode_clean_mark(bytes);
 }

@@ -15,7 +15,7 @@ namespace reeve::journal {
 
 namespace {
 
-constexpr std::string_view magic = "ReeveSnp";
+constexpr std::string_view snapshot_magic = "ReeveSnp";
 constexpr std::size_t header_size = 64;
 constexpr std::size_t chunk_header_size = 24;
 constexpr std::size_t end_size = 40;
@@ -38,7 +38,7 @@ std::uint32_t header_crc(std::string_view header) {
 
 std::string encode_header(const SnapshotHeader& header) {
   std::string bytes(header_size, '\0');
-  std::ranges::copy(magic, bytes.begin());
+  std::ranges::copy(snapshot_magic, bytes.begin());
   store(bytes.data() + 8, snapshot_version);
   std::ranges::copy(header.journal.bytes, bytes.data() + 16);
   store(bytes.data() + 32, header.moment.sequence);
@@ -228,7 +228,7 @@ Result<void> SnapshotDecoder::read_header() {
   const Result<std::string_view> bytes = bytes_at(0, header_size);
   if (!bytes) return fail(bytes.error());
   if (bytes->size() < header_size) return corrupt("is too short for a snapshot's header");
-  if (!bytes->starts_with(magic)) return corrupt("does not begin like a snapshot");
+  if (!bytes->starts_with(snapshot_magic)) return corrupt("does not begin like a snapshot");
   if (load<std::uint32_t>(bytes->data() + 12) != header_crc(*bytes)) {
     return corrupt("the checksum of the snapshot's header is wrong");
   }

@@ -112,8 +112,8 @@ Parsed reserve_with_timeout(std::string_view rest) {
   const Loose timeout = read_loose(rest, most);
   if (timeout.too_big) return bad_format();
   Line line{.op = Op::ReserveWithTimeout};
-  const std::uint32_t seconds = static_cast<std::uint32_t>(timeout.bits);
-  if (seconds <= std::uint32_t{std::numeric_limits<std::int32_t>::max()}) line.timeout = seconds;
+  const std::uint32_t wait = static_cast<std::uint32_t>(timeout.bits);
+  if (wait <= std::uint32_t{std::numeric_limits<std::int32_t>::max()}) line.timeout = wait;
   return line;
 }
 
