@@ -88,8 +88,8 @@ using Verdict =
 // because a lease is over must not get what was over only after his wait.
 Verdict may_start(const Turn& turn, BoardTaskId task, const RunnerName& runner, Time when);
 
-// A free lock is kept for the head of its line while that is away (core/session): from everybody
-// else, also from whoever had it last.
+// A free lock is kept for the head of its line until that is served, also while it is away
+// (core/session): from everybody else, also from whoever had it last.
 const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName& runner);
 
 // Who, other than `runner`, has the section; none if it is free or the runner's.

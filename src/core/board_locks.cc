@@ -99,7 +99,11 @@ const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName&
   const auto first = lines.lower_bound({line, {}});
   if (first == lines.end() || (*first).line != line) return nullptr;
   const Waiter& head = *turn.state().board.waiters.find((*first).waiter);
-  const bool is_kept = head.runner != runner && !session::is_here(turn, head.session);
+  // One that is here is served at once, unless the step had no room for it: the next will. Of those
+  // who take any task, whoever is here may have looked in vain.
+  const bool is_of_any = line == line_of_any(head.runner.project);
+  const bool is_kept =
+      head.runner != runner && (!is_of_any || !session::is_here(turn, head.session));
   return is_kept ? &head : nullptr;
 }
 

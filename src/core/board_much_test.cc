@@ -113,6 +113,36 @@ TEST(BoardMuch, ARunnersTwoWaitsAreServedHoweverMuchElseIsDueInTheSameTick) {
   }
 }
 
+// Who is first in the line of a section, or of a task, comes before whoever takes any.
+void nobody_is_overtaken(const std::optional<SectionName>& section) {
+  for (std::size_t others = limits::touched_a_step - 6; others <= limits::touched_a_step;
+       ++others) {
+    Crowd world;
+    for (std::size_t i = 0; i < others; ++i) {
+      const lock::Acquire command{
+          {{default_project, "l" + std::to_string(i)}}, {default_project, "ana"}, {}, 2min, {}, {}};
+      const Request request{default_project, {}, true, {}, reeve::Command{lock::Command{command}}};
+      world.state = apply(std::move(world.state), request, world.stamp).state;
+    }
+    world.say(SetLocking{default_project, {2min, 2min, 30min}});
+    const BoardTaskId task = world.add("fix", section);
+    world.start(task, ana);
+    const WaiterId first = world.wait_to_start(task, bo);
+    const WaiterId any = as<Waiting>(world.say(Next{cy, {{}, false, true}, Wait{}})).waiter;
+
+    world.pass(2min + 1ms);
+    world.tick(2);
+
+    EXPECT_TRUE(is<Started>(world.told(first))) << others;
+    EXPECT_TRUE(is<Ok>(world.told(any))) << others;
+  }
+}
+
+TEST(BoardMuch, WhoTakesAnyTaskDoesNotOvertakeALineHoweverMuchElseIsDue) {
+  nobody_is_overtaken(backend);
+  nobody_is_overtaken(std::nullopt);
+}
+
 TEST(BoardMuch, OfFinishedTasksAThousandAreKeptInWhateverOrderTheyEnd) {
   Crowd world;
   const std::vector<BoardTaskId> tasks = world.add_many(limits::finished_kept + 2, std::nullopt);
