@@ -3,6 +3,7 @@
 #include "base/match.h"
 #include "core/interpolate.h"
 #include "core/names.h"
+#include "core/strategy.h"
 #include "core/turn.h"
 
 #include <algorithm>
@@ -201,7 +202,10 @@ reeve::Reply fire(Turn& turn, const CronName& name, Wall instant) {
       edit(turn, name).buffered = 0;
       edit(turn, name).cancelling = true;
       cancel_running(turn, name);
-      if (find(turn, name)->running.empty()) return start(turn, name, instant);
+      if (find(turn, name)->running.empty()) {
+        forget_cancelling(edit(turn, name));
+        return start(turn, name, instant);
+      }
       edit(turn, name).buffered = 1;
       turn.emit(name.project, WasBuffered{name, instant, 1});
       return {Buffered{1}};
@@ -352,7 +356,7 @@ void due(Turn& turn, const Due& due) {
 void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& outcome) {
   const Cron* cron = find(turn, to.cron);
   if (!cron || !cron->running.contains(effect)) return;
-  const bool success = outcome.ended == Ended::Done && outcome.exit_code.value_or(0) == 0;
+  const bool success = strategy::has_succeeded(outcome);
   const pipeline::Ending ending = success            ? pipeline::Ending::Done
                                   : cron->cancelling ? pipeline::Ending::Cancelled
                                                      : pipeline::Ending::Failed;

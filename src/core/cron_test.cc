@@ -4,6 +4,7 @@
 #include "core/heard_testing.h"
 #include "core/testing.h"
 #include "core/time_zone_testing.h"
+#include "core/turn.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -293,6 +294,48 @@ TEST(Cron, CancelOtherEndsTheRunningOneAndThenRuns) {
   EXPECT_EQ(world.names(), (Names{"cron:ended", "cron:fired"}));
   EXPECT_EQ(find_in<HasEnded>(world.heard[0])->ending, pipeline::Ending::Cancelled);
   EXPECT_EQ(world.programs().size(), 1u);
+}
+
+TEST(Cron, AProgramThatASignalEndedHasFailedOrWasCancelled) {
+  Outcome by_signal;  // as hold tells it: it ran, and has no exit code
+  by_signal.signal = 9;
+  CronWorld world;
+  world.enable(every(1h, Overlap::CancelOther));
+  world.pass(1h);
+  world.finish(world.programs().back(), by_signal);
+  EXPECT_EQ(world.cron().ended->ending, pipeline::Ending::Failed);
+
+  world.pass(1h);
+  const EffectId second = world.programs().back();
+  world.pass(1h);
+  by_signal.signal = 15;
+  world.finish(second, by_signal);
+  EXPECT_EQ(world.cron().ended->ending, pipeline::Ending::Cancelled);
+}
+
+TEST(Cron, WhatTakesThePlaceOfOneThatHadNoRoomIsNotCancelledItself) {
+  CronWorld world;
+  const Plan buffering = plan_of(every(1h, Overlap::BufferOne));
+  world.ask(Command{RunNow{nightly, buffering}});
+  const EffectId first = world.programs().back();
+  world.ask(Command{RunNow{nightly, buffering}});
+  {
+    Turn turn(world.state, world.stamp);
+    while (turn.may_touch()) turn.touch();
+    turn.change().outbox.erase(first);
+    finished(turn, first, Address{nightly}, exited(0));
+    world.state.sequence = turn.sequence();
+  }
+  ASSERT_TRUE(world.cron().running.empty());
+  ASSERT_EQ(world.cron().buffered, 1u);
+  {
+    Turn turn(world.state, world.stamp);
+    cron::apply(turn, Command{RunNow{nightly, plan_of(every(1h, Overlap::CancelOther))}});
+    world.state.sequence = turn.sequence();
+  }
+  world.forget();
+  world.pass(0s);
+  EXPECT_EQ(world.names(), Names{});
 }
 
 Definition cleaning(Duration interval, Overlap overlap) {
