@@ -35,6 +35,17 @@ TEST(Pattern, ASubstringIsNoExpression) {
   EXPECT_FALSE(matches("//", "x"));
 }
 
+RC_GTEST_PROP(PatternLaw, ASubstringIsFoundWhereStringFindFindsIt, ()) {
+  const auto few = rc::gen::container<std::string>(rc::gen::elementOf(std::string("aabAB")));
+  const std::string text = *few;
+  const std::string pattern = *rc::gen::nonEmpty(few);
+  const auto small = [](std::string letters) {
+    for (char& letter : letters) letter = letter < 'a' ? static_cast<char>(letter + 32) : letter;
+    return letters;
+  };
+  RC_ASSERT(matches(pattern, text) == (small(text).find(small(pattern)) != std::string::npos));
+}
+
 TEST(Pattern, AnEmptyOrEndlessPatternMatchesNothing) {
   EXPECT_FALSE(matches("", "text"));
   EXPECT_FALSE(is_valid(""));
