@@ -104,7 +104,7 @@ struct PurgeAll {
   std::uint64_t left = 0;
   std::uint64_t done = 0;
   WaiterId waiter;
-  std::uint64_t last = 0;  // id of a pending one, end of another: the last that there was
+  std::uint64_t last = 0;  // the last end there was: what ended since came later
   // Of pending ones it is as far as this: first those that are delayed, which may become ready.
   std::optional<DueKey> delayed = {};
   std::optional<ReadyKey> ready = {};

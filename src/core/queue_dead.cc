@@ -99,6 +99,13 @@ std::optional<ItemId> next_to_purge(const Turn& turn, PurgeAll& chore) {
   return std::nullopt;
 }
 
+// Pushed, or brought by its death, after the purge was asked for. (Whoever waits for it has his
+// number from that moment.)
+bool came_later(const Turn& turn, ItemId id, const PurgeAll& chore) {
+  const Item& item = *turn.state().queues.items.find(id);
+  return (chore.waiter && id.value > chore.waiter.value) || rest_of(item).ended > chore.last;
+}
+
 bool can_be_redriven(const Item& item) {
   return item.state == ItemState::Dead ||
          (item.state == ItemState::Pending && rest_of(item).origin);
@@ -247,11 +254,10 @@ reeve::Reply purge(Turn& turn, const Purge& command) {
   const std::optional<QueueNo> no = find(turn, command.queue);
   if (!no) return refused(Why::NotFound, command.queue.name);
   const Counts& counts = get(turn, *no).counts;
-  const std::uint64_t last_id = turn.state().last_number;
   const std::uint64_t last_end = turn.state().queues.last_ended;
   switch (command.state) {
     case ItemState::Pending:
-      return begin(turn, PurgeAll{*no, command.state, counts.pending, 0, {}, last_id});
+      return begin(turn, PurgeAll{*no, command.state, counts.pending, 0, {}, last_end});
     case ItemState::Processing:
       return refused(Why::NotAllowed, "processing");
     case ItemState::Completed:
@@ -281,7 +287,7 @@ bool go_on(Turn& turn, PurgeAll& chore) {
     const std::optional<ItemId> id = next_to_purge(turn, chore);
     if (!id) break;
     turn.touch();
-    if (chore.state == ItemState::Pending && id->value > chore.last) continue;
+    if (chore.state == ItemState::Pending && came_later(turn, *id, chore)) continue;
     drop_item(turn, *id);
     --chore.left;
     ++chore.done;

@@ -87,5 +87,22 @@ TEST_F(QueuePurge, WhatDiesMeanwhileStays) {
   EXPECT_EQ(world.counts(bugs).pending, 1u);
 }
 
+TEST_F(QueuePurge, WhatComesFromElsewhereMeanwhileStays) {
+  Config config = plain();
+  config.max_attempts = 1;
+  config.dead_letter = bugs;
+  world.create(chores, config);
+  const std::vector<ItemId> old = push_many(300);
+  const ItemId elsewhere = world.push(chores);
+  const std::vector<ItemId> more = push_many(10);
+  const WaiterId waiter = purge();
+  world.fail(chores, world.take(chores));
+  ASSERT_EQ(world.queue_of(elsewhere), bugs);
+  tick();
+  EXPECT_EQ(as<Counted>(world.answer_to(waiter)), Counted{310});
+  EXPECT_EQ(still_there(old) + still_there(more), 0u);
+  EXPECT_EQ(still_there({elsewhere}), 1u);
+}
+
 }  // namespace
 }  // namespace reeve::queue
