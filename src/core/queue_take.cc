@@ -3,6 +3,7 @@
 #include "core/queue_place.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace reeve::queue {
@@ -73,9 +74,13 @@ std::vector<TakenItem> take_best(Turn& turn,
                                  const Boxed<HolderMeta>& meta,
                                  std::uint32_t max) {
   const auto first = [&](QueueNo no) {
-    const ReadyKey* key = first_to_try(turn, no, turn.now());
+    const ReadyKey* key = get(turn, no).paused ? nullptr : first_to_try(turn, no, turn.now());
     return key ? std::optional(*key) : std::nullopt;
   };
+  // What has used up its attempts ends when it is looked at: it may go to another of these queues,
+  // and be better than what is first there, or wake a line there that takes that.
+  const bool several = queues.size() > 1;
+  if (several) std::ranges::for_each(queues, first);
   std::vector<ReadyKey> heads;
   for (const QueueNo no : queues) {
     if (const std::optional<ReadyKey> head = first(no)) heads.push_back(*head);
@@ -83,20 +88,27 @@ std::vector<TakenItem> take_best(Turn& turn,
   const auto better = [](const ReadyKey& a, const ReadyKey& b) {
     return std::pair(a.below_top, a.item) < std::pair(b.below_top, b.item);
   };
+  const auto look_again = [&](std::vector<ReadyKey>::iterator at) {
+    if (const std::optional<ReadyKey> head = first(at->queue)) {
+      *at = *head;
+    } else {
+      heads.erase(at);
+    }
+  };
 
   std::vector<TakenItem> taken;
   std::size_t bytes = 0;
   while (taken.size() < max && !heads.empty()) {
     const auto best = std::min_element(heads.begin(), heads.end(), better);
+    if (several && first(best->queue) != *best) {
+      look_again(best);
+      continue;
+    }
     const Item& item = *turn.state().queues.items.find(best->item);
     bytes += item.data.size();
     if (!taken.empty() && bytes > limits::batch_bytes) break;
     taken.push_back(claim(turn, best->item, holder, meta, visibility_of(turn, item)));
-    if (const std::optional<ReadyKey> head = first(best->queue)) {
-      *best = *head;
-    } else {
-      heads.erase(best);
-    }
+    look_again(best);
   }
   return taken;
 }
@@ -158,6 +170,13 @@ std::optional<Refused> check_holder(const Turn& turn,
                                     const Boxed<HolderMeta>& meta) {
   if (std::optional<Refused> mistake = mistake_in(holder, meta, turn.session())) return mistake;
   return check_session(turn, holder.session);
+}
+
+// Its claim is a part of its name; made only now, when nobody else can be given one in between.
+Holder with_claim(const Turn& turn, const Holder& holder) {
+  Holder named = holder;
+  named.name += "#" + std::to_string(turn.state().last_token + 1);
+  return named;
 }
 
 bool waits(const Take& command) { return command.wait && *command.wait > Duration{0}; }
@@ -311,7 +330,7 @@ std::optional<TakenItem> take_for_pipeline(Turn& turn,
   if (!no || !is_open(turn, *no)) return std::nullopt;
   const ReadyKey* first = first_to_try(turn, *no, turn.now());
   if (!first) return std::nullopt;
-  return claim(turn, ItemId(first->item), holder, {}, std::nullopt);
+  return claim(turn, ItemId(first->item), with_claim(turn, holder), {}, std::nullopt);
 }
 
 std::optional<TakenItem> take_again_for_pipeline(Turn& turn, ItemId id, const Holder& holder) {
@@ -329,7 +348,7 @@ std::optional<TakenItem> take_again_for_pipeline(Turn& turn, ItemId id, const Ho
       begin_anew(turn, id);
       break;
   }
-  return claim(turn, id, holder, {}, std::nullopt);
+  return claim(turn, id, with_claim(turn, holder), {}, std::nullopt);
 }
 
 void serve(Turn& turn, QueueNo no, Time when) {

@@ -307,6 +307,53 @@ TEST(QueueTakers, WhoIsServedFromAQueueIsNotServedFromItsDeadLettersMeanwhile) {
   EXPECT_EQ(world.got(second)[0].id, spent);
 }
 
+// What ends while he is being served wakes the line of the dead letters, which he has left.
+TEST(QueueTakers, AreGivenAnItemOnceAlsoIfAnotherIsServedMeanwhile) {
+  QueueWorld world;
+  Config config = plain();
+  config.dead_letter = lost;
+  world.create(bugs, config);
+  world.create(lost, plain());
+  const ItemId urgent = world.push(bugs, with(3));
+  const ItemId spent = world.push(bugs, with(1));
+  world.fail(bugs, as<Taken>(world.ask(TakeOne{bugs, spent, ana, {}})).items.at(0));
+  config.max_attempts = 1;
+  world.create(bugs, config);
+  world.ask(Pause{bugs, {}});
+  const WaiterId first = world.await({lost, bugs}, 1h, SessionId{7}, 3);
+  const WaiterId second = world.await({lost});
+  world.input(Resumed{});  // the line waits for its head
+  world.ask(Resume{bugs});
+  const ItemId letter = world.push(lost, with(2));
+
+  world.input(session::Returned{SessionId{7}});
+
+  ASSERT_EQ(world.got(second).size(), 1u);
+  EXPECT_EQ(world.got(second)[0].id, letter);
+  ASSERT_EQ(world.got(first).size(), 2u);
+  EXPECT_EQ(world.got(first)[0].id, urgent);
+  EXPECT_EQ(world.got(first)[1].id, spent);
+  EXPECT_TRUE(world.completes(lost, world.got(second)[0]));
+}
+
+TEST(QueueTakers, GetWhatIsUsedUpFromItsDeadLettersInWhateverOrderTheQueuesAreNamed) {
+  for (const std::vector<QueueName>& queues : {std::vector{bugs, lost}, std::vector{lost, bugs}}) {
+    QueueWorld world;
+    Config config = plain();
+    config.dead_letter = lost;
+    world.create(bugs, config);
+    const ItemId spent = world.push(bugs);
+    world.fail(bugs, world.take(bugs));
+    config.max_attempts = 1;
+    world.create(bugs, config);
+
+    const std::vector<TakenItem> taken = world.take_all(queues);
+
+    ASSERT_EQ(taken.size(), 1u);
+    EXPECT_EQ(taken[0].id, spent);
+  }
+}
+
 TEST(QueueTakers, OfALongLineGetWhatWasThereBeforeTheirWaitWasOverHoweverLateTheTick) {
   QueueWorld world;
   std::vector<WaiterId> waiters;

@@ -88,10 +88,8 @@ bool begin(Turn& turn, const WorkerName& name, const queue::TakenItem& item) {
       });
 }
 
-// The claim that the queue would make next.
-Holder holder_for(const Turn& turn, const WorkerName& name) {
-  return {name.project, "worker " + name.name + "#" + std::to_string(turn.state().last_token + 1)};
-}
+// The queue puts the claim behind it.
+Holder holder_for(const WorkerName& name) { return {name.project, "worker " + name.name}; }
 
 void announce_idle(Turn& turn, const WorkerName& name) {
   const Worker& worker = *find(turn, name);
@@ -165,7 +163,7 @@ void fill(Turn& turn, const WorkerName& name) {
     }
     const QueueName queue = worker->queue;
     const std::optional<queue::TakenItem> item =
-        queue::take_for_pipeline(turn, queue, holder_for(turn, name));
+        queue::take_for_pipeline(turn, queue, holder_for(name));
     if (!item) {
       announce_idle(turn, name);
       break;
@@ -326,7 +324,7 @@ void pipeline_ended(Turn& turn,
 
 std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId pipeline) {
   const std::optional<queue::TakenItem> item =
-      queue::take_again_for_pipeline(turn, by.item, holder_for(turn, by.worker));
+      queue::take_again_for_pipeline(turn, by.item, holder_for(by.worker));
   if (!item) return std::nullopt;
   // One that was stopped, and is gone, is there again until this has ended: whoever starts it
   // meanwhile finds it busy.

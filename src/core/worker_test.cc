@@ -31,6 +31,26 @@ TEST(Worker, TakesWhatIsThereWhenItIsStarted) {
   EXPECT_FALSE(claim.visibility);
 }
 
+// What is due is settled with the outcome, and gives somebody else a claim before.
+TEST(Worker, HoldsItsItemUnderTheClaimAlsoIfAnotherIsServedBefore) {
+  WorkerWorld world(runbook("one", 1));
+  const QueueName chores{default_project, "chores"};
+  world.push("1");
+  const ItemId two = world.push("2");
+  world.start();
+  queue::NewItem later;
+  later.data = Bytes("{}");
+  later.delay = 10s;
+  world.ask(queue::Command{queue::Push{chores, {later}}});
+  world.ask(queue::Command{queue::Take{{chores}, {default_project, "ana"}, {}, 1, 1h}});
+  world.stamp.now = at(10s);
+
+  world.end_one();
+
+  const queue::Claim& claim = *world.state.queues.items.find(two)->rest->claim;
+  EXPECT_EQ(claim.holder.name, "worker fixer#" + std::to_string(claim.token.value));
+}
+
 TEST(Worker, IsWokenByWhatIsPushed) {
   WorkerWorld world;
   world.start();
