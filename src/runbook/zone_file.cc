@@ -138,7 +138,12 @@ std::optional<Counts> counts_at(std::string_view bytes) {
     return static_cast<std::size_t>(big_endian(bytes.substr(at, 4)));
   };
   const Counts counts{count(32), count(36), count(40), count(28), count(24), count(20)};
-  for (const std::size_t each : {counts.times, counts.types, counts.letters, counts.leaps}) {
+  for (const std::size_t each : {counts.times,
+                                 counts.types,
+                                 counts.letters,
+                                 counts.leaps,
+                                 counts.standard,
+                                 counts.universal}) {
     if (each > largest_file) return std::nullopt;
   }
   return counts;

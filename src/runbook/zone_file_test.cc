@@ -59,9 +59,24 @@ TEST(ZoneFile, AnUnknownZoneIsToldWithTheNearest) {
   EXPECT_FALSE(read_zone("Europe"));
 }
 
-RC_GTEST_PROP(ZoneFile, ABrokenFileIsAnErrorAndNeverMore, ()) {
+std::string berlin() {
   std::ifstream file("/usr/share/zoneinfo/Europe/Berlin", std::ios::binary);
-  std::string bytes(std::istreambuf_iterator<char>(file), {});
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+TEST(ZoneFile, HasNoMoreOfAnythingThanAFileCanHold) {
+  const std::string whole = berlin();
+  ASSERT_TRUE(parse_zone("x", whole));
+  // Six numbers of four bytes begin there. One below zero could make up for all the others.
+  for (std::size_t at = 20; at < 44; at += 4) {
+    std::string bytes = whole;
+    bytes.replace(at, 4, "\xff\xff\xff\xf0");
+    EXPECT_FALSE(parse_zone("x", bytes)) << at;
+  }
+}
+
+RC_GTEST_PROP(ZoneFile, ABrokenFileIsAnErrorAndNeverMore, ()) {
+  std::string bytes = berlin();
   const auto at = *rc::gen::inRange<std::size_t>(0, bytes.size());
   bytes[at] = *rc::gen::arbitrary<char>();
   bytes.resize(*rc::gen::inRange<std::size_t>(at, bytes.size()));
