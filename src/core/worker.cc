@@ -213,8 +213,12 @@ void taken(Turn& turn, const WorkerName& name, EffectId effect, const Outcome& o
   const std::optional<queue::TakenItem> item = still_taken(turn, taking);
   if (item && (!worker.started || worker.queue != taking.queue)) {
     queue::give_back(turn, taking.item, taking.claim);
-  } else if (item && outcome.ended == Ended::Unknown && take_outside(turn, name, taking)) {
-    return;
+  } else if (item && outcome.ended == Ended::Unknown) {
+    // It is asked again, but not without a pause, for it may have ended who asked; and the item must
+    // not wake us in the same step.
+    edit(turn, name).look_at = saturating_add(turn.now(), patience);
+    queue::give_back(turn, taking.item, taking.claim);
+    return arm(turn, name);
   } else if (item && strategy::has_succeeded(outcome)) {
     if (!begin(turn, name, *item)) return arm(turn, name);
   } else if (item) {
@@ -243,15 +247,19 @@ void polled(Turn& turn, const WorkerName& name, bool has_answered) {
 
 }  // namespace
 
-// Woken, it also asks its source at once, or once more if it is being asked already; unless it has
-// just asked, or was woken because something lies in its queue: what a source delivered is no
-// reason to ask again.
+// Woken, it also asks its source at once, or, if that is being asked already, by whomever, has it
+// asked once more; unless it has just asked, or was woken because something lies in its queue: what
+// a source delivered is no reason to ask again.
 void wake(Turn& turn, const WorkerName& name) {
   const Worker* worker = find(turn, name);
   if (!worker || !worker->started) return;
   const bool by_its_queue = worker->look_at && *worker->look_at <= turn.now();
   const bool just_asked = worker->poll_at && worker->poll_at == next_poll(turn, *worker);
-  if (!by_its_queue && worker->polling) edit(turn, name).asks_again = true;
+  if (!by_its_queue && worker->source) {
+    each_of(turn, QueueName(worker->queue), [&](const WorkerName& one) {
+      if (find(turn, one)->polling) edit(turn, one).asks_again = true;
+    });
+  }
   if (!by_its_queue && !just_asked) poll(turn, name);
   fill(turn, name);
 }

@@ -238,6 +238,8 @@ TEST(WorkerSource, AQueueIsPolledByOneOfItsWorkersAtATime) {
   world.ask(Command{Wake{second}});
   ASSERT_EQ(world.polls().size(), 1u) << "the first has not been answered";
   world.finish(world.polls().at(0));
+  ASSERT_EQ(world.polls().size(), 1u) << "what the second was woken for may have come since";
+  world.finish(world.polls().at(0));
   ASSERT_TRUE(world.polls().empty());
 
   world.pass(30s);
@@ -346,13 +348,16 @@ TEST(WorkerSource, WhatCannotBeHadThereFailsLikeAnyOther) {
   EXPECT_EQ(world.take(world.all<TakeQueueItem>().at(0)).outside_id, "8");
 }
 
-TEST(WorkerSource, IfNobodyKnowsWhatTheSourceSaidItIsAskedAgain) {
+TEST(WorkerSource, IfNobodyKnowsWhatTheSourceSaidItIsAskedAgainAfterAPause) {
   Source world;
   const EffectId first = world.all<TakeQueueItem>().at(0);
   Outcome outcome;
   outcome.ended = Ended::Unknown;
   world.finish(first, outcome);
 
+  world.pass(1s - 1ms);
+  EXPECT_TRUE(world.all<TakeQueueItem>().empty());
+  world.pass(1ms);
   ASSERT_EQ(world.all<TakeQueueItem>().size(), 1u);
   EXPECT_NE(world.all<TakeQueueItem>()[0], first);
   EXPECT_EQ(world.take(world.all<TakeQueueItem>()[0]).outside_id, "7");
