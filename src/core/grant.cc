@@ -217,6 +217,13 @@ void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder) {
   }
 }
 
+void lock_lost(Turn& turn, const LockName& name, const Holder& holder) {
+  for (const WaiterId id : waits_of(turn.state().grants, holder)) {
+    if (turn.state().grants.waiters.find(id)->request.holder != holder) continue;
+    if (turn.state().grants.lock_lines.contains({name, id})) turn.arm(Due{id}, turn.now());
+  }
+}
+
 void retry(Turn& turn, const Holder& holder) {
   serve_name(turn, holder);
   Rounds rounds(turn);

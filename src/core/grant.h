@@ -248,6 +248,9 @@ bool go_on(Turn& turn, const CirclesAt& rest);
 // with the next tick; the line is still to be served.
 void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder);
 
+// The same for a lock that is no longer the holder's: his waits that name it stand in its line now.
+void lock_lost(Turn& turn, const LockName& name, const Holder& holder);
+
 // Takes a waiter out of its lines; a client among them is answered.
 void leave(Turn& turn, WaiterId waiter, Left left);
 

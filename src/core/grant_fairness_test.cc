@@ -11,6 +11,7 @@ namespace reeve {
 namespace {
 
 using namespace reeve::testing;
+using grant::Busy;
 using grant::Granted;
 using grant::WouldDeadlock;
 using Names = std::vector<std::string>;
@@ -22,6 +23,53 @@ TEST(GrantFairness, ThoseBehindTheFirstWaitForWhomHeWaits) {
   world.acquire(cy, "y", waiting);
 
   EXPECT_TRUE(is<Granted>(world.acquire(ana, "y", waiting)));
+}
+
+TEST(GrantFairness, WhatIsHisAlreadyHeDoesNotStandInLineFor) {
+  Grants world;
+  world.acquire(ana, "y");
+  world.acquire(bo, "x");
+  const Reply cy_waits = world.acquire(cy, "x", waiting);
+  world.acquire(bo, Names{"x", "y", "z"}, waiting);
+
+  EXPECT_TRUE(is<Busy>(world.acquire(cy, "z"))) << "bo came before, and waits for ana alone";
+  EXPECT_EQ(world.answer_to(cy_waits), nullptr);
+}
+
+TEST(GrantFairness, WhatSlotHeHasAlreadyHeDoesNotStandInLineFor) {
+  Grants world;
+  world.create("s", 2);
+  world.acquire(ana, "y");
+  world.enter(bo, "s");
+  world.enter(cy, "s");
+  grant::Request request;
+  request.holder = bo;
+  request.locks = {{lock_named("y"), {}, {}}, {lock_named("z"), {}, {}}};
+  request.slots = {{slots_named("s"), 1, {}, {}}};
+  request.wait = for_ever;
+  Turn turn(world.state, world.stamp);
+  ASSERT_TRUE(is<Waiting>(grant::ask(turn, request)));
+
+  EXPECT_TRUE(is<Busy>(world.acquire(cy, "z"))) << "bo came before, and waits for ana alone";
+}
+
+TEST(GrantFairness, WhoGivesUpALockHeAlsoWaitsForStandsBehindOthers) {
+  Grants world;
+  world.acquire(ana, "y");
+  world.acquire(di, "q");
+  world.acquire(bo, "x");
+  const Reply cy_waits = world.acquire(cy, Names{"x", "q"}, waiting);
+  const Reply bo_waits = world.acquire(bo, Names{"x", "y", "z"}, waiting);
+  const Reply cy_asks = world.acquire(cy, "z", waiting);
+  ASSERT_TRUE(is<Waiting>(cy_asks));
+  ASSERT_EQ(world.answer_to(cy_asks), nullptr);
+
+  world.release(bo, "x");
+  world.tick();
+
+  EXPECT_TRUE(world.got<Granted>(cy_asks)) << "bo now waits for cy, who stands before him for x";
+  EXPECT_EQ(world.answer_to(cy_waits), nullptr);
+  EXPECT_EQ(world.answer_to(bo_waits), nullptr);
 }
 
 TEST(GrantFairness, ALineIsFollowedThroughOtherLines) {

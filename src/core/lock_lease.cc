@@ -40,13 +40,19 @@ void become(Turn& turn, const LockName& name, Next next) {
     ++table.counts.edit_or_insert(name.project);
     lock = table.locks.edit(name);
   }
+  std::optional<Holder> before;
+  if (const Held* held = std::get_if<Held>(&lock->state)) before = held->tenure.holder;
   lock->state = std::move(next);
   if (std::holds_alternative<Stale>(lock->state)) {
     table.stale.insert(name);
   } else {
     table.stale.erase(name);
   }
+  const bool is_held = std::holds_alternative<Held>(lock->state);
+  const bool is_waited_for = lock->waiting > 0;
   turn.arm(Due{name}, deadline(turn, *lock));
+  // What he waited for besides it, he now waits for in its line.
+  if (before && !is_held && is_waited_for) grant::lock_lost(turn, name, *before);
 }
 
 // Whatever knew of this tenure no longer does.

@@ -82,14 +82,18 @@ class Walk {
  public:
   Walk(const State& state, Time now) : state_(state), now_(now) {}
 
-  // Whoever `request` waits for, in its place, is ahead of us from now on.
+  // Whoever `request` waits for, in its place, is ahead of us from now on. What its holder has
+  // already it does not stand in line for.
   void follow(WaiterId self, const grant::Request& request) {
     for (const grant::LockWant& want : request.locks) {
       const Obstacle found = obstacle(state_, want.name, now_);
-      if (found.holder && *found.holder != request.holder) reach(*found.holder);
+      const bool is_own = found.holder && *found.holder == request.holder;
+      if (is_own && !found.leaving) continue;
+      if (found.holder && !is_own) reach(*found.holder);
       pass_on(want, self, request, state_.grants.lock_lines);
     }
     for (const grant::SlotWant& want : request.slots) {
+      if (semaphore::has_already(state_, want, request.holder, now_)) continue;
       pass_on(want, self, request, state_.grants.slot_lines);
       const auto [at, first] = visited_.emplace(&want.name, &request.holder);
       if (!first) {
