@@ -108,21 +108,18 @@ void Rounds::give_up_hopeless(const Holder& holder) {
   }
 }
 
-// Whoever is now the first in a line is waited for by all behind him.
+// Whoever is now the first in a line is waited for by all behind him. One whose wait is over leaves
+// it at once by his own timer, which looks again: thousands of them are passed over once, not each
+// time one of them goes.
 void Rounds::look_at_heads(const Request& request) {
   const Table& table = turn_.state().grants;
-  for (const LockWant& want : request.locks) {
-    const LockPlace last{want.name, behind_all};
-    if (const Waiter* head = first_ahead(turn_.state(), table.lock_lines, last, turn_.now())) {
-      look_at(head->request.holder);
-    }
-  }
-  for (const SlotWant& want : request.slots) {
-    const SlotPlace last{want.name, true, behind_all};
-    if (const Waiter* head = first_ahead(turn_.state(), table.slot_lines, last, turn_.now())) {
-      look_at(head->request.holder);
-    }
-  }
+  const auto look_at_first = [&](const auto& lines, const auto& name) {
+    const auto first = lines.lower_bound(first_place(name));
+    if (first == lines.end() || first->name != name) return;
+    look_at(table.waiters.find(first->waiter)->request.holder);
+  };
+  for (const LockWant& want : request.locks) look_at_first(table.lock_lines, want.name);
+  for (const SlotWant& want : request.slots) look_at_first(table.slot_lines, want.name);
 }
 
 void Rounds::run() {
