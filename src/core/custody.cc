@@ -116,12 +116,13 @@ void gone(Turn& turn, const Process& process, bool blindly) {
   give_on(turn, process);
 }
 
-// Not seen dead: the timer is still armed, and asks somebody.
+// Not seen dead: the timer is still armed, and asks somebody. A kill that is done again has its own
+// time to be seen.
 void kill_finished(Turn& turn, const Process& process, Ended ended) {
   if (ended == Ended::Done) return gone(turn, process, false);
   const Ending* ending = turn.state().custody.endings.find(process);
   if (ended != Ended::Unknown || !ending || ending->gone || ending->decision) return;
-  const EffectId again = turn.start(Kill{process, limits::kill_grace}, ToCustody{process});
+  const EffectId again = kill(turn, process);
   turn.change().custody.endings.edit(process)->kill = again;
 }
 

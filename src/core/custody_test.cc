@@ -342,5 +342,20 @@ TEST(Custody, AKillOfWhichNobodyKnowsIsDoneAgain) {
   EXPECT_TRUE(world.lock_is<lock::Free>("main"));
 }
 
+TEST(Custody, AKillThatIsDoneAgainHasItsOwnTimeToBeSeen) {
+  Grants world;
+  world.acquire(ana, "main", {.meta = with_process(1)});
+  world.force("main");
+  world.wait_unnoticed(1h);
+  world.finish(world.started.at(0).id, ended(Ended::Unknown));
+  ASSERT_EQ(world.started.size(), 2u);
+
+  world.tick();
+  world.pass(30s - 1ms);
+  EXPECT_FALSE(world.state.custody.endings.find(process(1))->decision.has_value());
+  world.pass(1ms);
+  EXPECT_TRUE(world.state.custody.endings.find(process(1))->decision.has_value());
+}
+
 }  // namespace
 }  // namespace reeve

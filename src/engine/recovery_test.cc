@@ -334,7 +334,7 @@ TEST_F(AfterACrash, DeadlinesDoNotWaitForEverAndTheEffectIsStillNotStarted) {
   EXPECT_EQ(house.started.size(), 1U);
 }
 
-TEST_F(AfterACrash, AnUnknownOutcomeOfAKillAsks) {
+TEST_F(AfterACrash, AKillOfUnknownOutcomeIsDoneAgain) {
   house.observe(effect, Finished{});
   house.get(take_lock(ana, "main", {.meta = with_process(1)}));
   house.get(lock::ForceRelease{reeve::testing::lock_named("main"), "bo", "hurry"});
@@ -348,6 +348,10 @@ TEST_F(AfterACrash, AnUnknownOutcomeOfAKillAsks) {
   house.observe(kill, CannotKnow{"who knows"});
   house.settle();
   EXPECT_FALSE(house.engine().state().outbox.contains(kill));
+  EXPECT_EQ(house.engine().state().outbox.size(), 1U);
+  ASSERT_EQ(house.started.size(), 1U);
+  EXPECT_NE(house.started.at(0).id, kill);
+  EXPECT_TRUE(house.engine().state().decisions.open_of.empty());
   EXPECT_TRUE(is<grant::Busy>(house.get(take_lock(bo, "main"))));  // nothing is given on blindly
 }
 
