@@ -7,6 +7,8 @@
 #include "core/turn.h"
 #include "core/waiting.h"
 
+#include <algorithm>
+
 namespace reeve::key {
 namespace {
 
@@ -46,6 +48,23 @@ void move_lease(Turn& turn, const Name& name) {
   // Whoever waits for it waits for another now; and who had it may have it no longer in his way.
   grant::retry(turn, changed.holder);
   grant::retry(turn, granted->holder);
+}
+
+// Whether what was given is another connection's, which it may be no longer.
+bool is_bound_elsewhere(const Turn& turn, const reeve::Reply& reply) {
+  const auto is_elsewhere = [&](SessionId session) { return session && session != turn.session(); };
+  if (const auto* of_grant = std::get_if<grant::Reply>(&reply.value)) {
+    const auto* granted = std::get_if<grant::Granted>(of_grant);
+    return granted && is_elsewhere(granted->holder.session);
+  }
+  const auto* of_queue = std::get_if<queue::Reply>(&reply.value);
+  const auto* taken = of_queue ? std::get_if<queue::Taken>(of_queue) : nullptr;
+  return taken && std::ranges::any_of(taken->items, [&](const queue::TakenItem& given) {
+           const queue::Item* item = turn.state().queues.items.find(given.id);
+           if (!item || item->state != queue::ItemState::Processing) return false;
+           const queue::Claim& claim = *item->rest->claim;
+           return claim.token == given.claim && is_elsewhere(claim.holder.session);
+         });
 }
 
 // What a wait ended with can be taken back, as long as nobody knows of it. What was done for good,
@@ -144,14 +163,17 @@ std::optional<reeve::Reply> recall(Turn& turn, const Name& name, std::uint64_t d
   const Entry* entry = turn.state().keys.entries.find(name);
   if (!entry || (!entry->waiter && is_too_old(*entry, turn.now()))) return std::nullopt;
   if (entry->digest != digest) return refused(Why::KeyReused, name.key);
+  if (!session::has_room(turn.state(), turn.session()) &&
+      (entry->waiter || is_bound_elsewhere(turn, *entry->reply))) {
+    return refused(Why::OverLimit, "sessions");
+  }
   if (!entry->waiter) {
-    if (session::has_room(turn.state(), turn.session())) move_lease(turn, name);
+    move_lease(turn, name);
     if (turn.state().keys.entries.find(name)->unheard) {
       turn.change().keys.entries.edit(name)->unheard = false;
     }
     return told_again(turn.state(), *turn.state().keys.entries.find(name)->reply);
   }
-  if (!session::has_room(turn.state(), turn.session())) return refused(Why::OverLimit, "sessions");
   // By its name: a place that is taken over may be served at once, and then the entry is another.
   const WaiterId waiter = *entry->waiter;
   waiting::move_to_session(turn, waiter, turn.session());

@@ -562,6 +562,33 @@ TEST(Key, APlaceIsNotTakenOverByOneSessionTooMany) {
   EXPECT_EQ(world.ask(acquire("bo", 1min), first_connection, "k"), waiting);
 }
 
+TEST(Key, WhatWasGivenToAConnectionIsNotToldToOneSessionTooMany) {
+  World world;
+  world.collects = true;
+  lock::Acquire takes_lock = acquire("ana");
+  takes_lock.holder.session = first_connection;
+  queue::Take takes_item{{{default_project, "jobs"}}, holder("ana"), {}, 1, {}};
+  takes_item.holder.session = first_connection;
+  world.ask(push("1"));
+  const Reply has_lock = world.ask(takes_lock, first_connection, "lock");
+  const Reply has_item = world.ask(takes_item, first_connection, "item");
+  ASSERT_EQ(as<queue::Taken>(has_item).items.size(), 1u);
+  for (std::uint64_t i = 1; i < limits::sessions; ++i) {
+    world.state.sessions.sessions.set(SessionId{100 + i}, {});
+  }
+  takes_lock.holder.session = second_connection;
+  takes_item.holder.session = second_connection;
+
+  const Reply refusal = refused(Why::OverLimit, "sessions");
+  EXPECT_EQ(world.ask(takes_lock, second_connection, "lock"), refusal);
+  EXPECT_EQ(world.ask(takes_item, second_connection, "item"), refusal);
+  EXPECT_FALSE(world.last.changed);
+  takes_lock.holder.session = first_connection;
+  takes_item.holder.session = first_connection;
+  EXPECT_EQ(world.ask(takes_lock, first_connection, "lock"), has_lock);
+  EXPECT_EQ(world.ask(takes_item, first_connection, "item"), has_item);
+}
+
 TEST(Key, AProjectKeepsItsLastHundredThousand) {
   State state = initial_state(start);
   const Stamp stamp{start, Wall{}};
