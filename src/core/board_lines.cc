@@ -390,7 +390,7 @@ void take_back(Turn& turn, const Started& started) {
   if (const BoardTask* before = find(turn, started.task)) settle(turn, before->project);
   const BoardTask* task = find(turn, started.task);
   if (!task || !task->lock || task->lock->lease.token != started.token) return;
-  if (!started.took_task || is_in_use(task->lock->lease)) return;
+  if (!started.took_task || task->lock->lease.confirmed) return;
   const RunnerName runner = task->lock->runner;
   const std::optional<SectionName> section = task->section;
   on_task(turn, started.task, PutBack{started.task, runner, started.token});

@@ -24,6 +24,7 @@ void sign_of_life(Turn& turn, const SectionName& name) {
   const Tenure before = *find(turn, name)->lock;
   Tenure& lock = *edit(turn, name).lock;
   lock.lease.last_sign = turn.now();
+  lock.lease.confirmed = true;
   const Time last = limit(turn, lock);
   if (last > limit(turn, before)) {
     turn.emit(name.project, SectionExtended{name, before.runner, last});
@@ -264,6 +265,7 @@ Time extend_task(Turn& turn, BoardTaskId id) {
   const Tenure before = *find(turn, id)->lock;
   Tenure& lock = *edit(turn, id).lock;
   lock.lease.last_sign = turn.now();
+  lock.lease.confirmed = true;
   const Time last = limit(turn, lock);
   const bool is_longer = last > limit(turn, before);
   if (is_longer) turn.emit(find(turn, id)->project, WasExtended{id, before.runner, last});

@@ -267,21 +267,21 @@ void due(Turn& turn, const Due& due) {
 namespace {
 
 // Somebody who asked in the holder's name was told since that it is his, or it was heartbeaten.
-bool is_in_use(const State& state, const Holder& holder, const Given& given) {
+bool is_confirmed(const State& state, const Holder& holder, const Given& given) {
   if (given.weight == 0) {
     const lock::Lock* found = state.locks.locks.find({given.project, given.name});
     const lock::Tenure* tenure = found ? lock::tenure_of(*found) : nullptr;
-    return tenure && reeve::is_in_use(tenure->lease);
+    return tenure && tenure->lease.confirmed;
   }
   const semaphore::Slot* slot = state.semaphores.slots.find({{given.project, given.name}, holder});
-  return slot && reeve::is_in_use(slot->lease);
+  return slot && slot->lease.confirmed;
 }
 
 }  // namespace
 
 void take_back(Turn& turn, const Granted& granted) {
   for (const Given& given : granted.given) {
-    if (!given.had && is_in_use(turn.state(), granted.holder, given)) continue;
+    if (!given.had && is_confirmed(turn.state(), granted.holder, given)) continue;
     if (given.weight == 0) {
       if (given.had) continue;
       lock::apply(turn, lock::Release{{given.project, given.name}, granted.holder, given.token});

@@ -23,12 +23,10 @@ struct Lease {
   Time last_sign;
   std::optional<Duration> timeout;
   std::optional<Duration> max_hold;
+  bool confirmed = false;  // its holder asked for it again and was told so, or has beaten
 
   bool operator==(const Lease&) const = default;
 };
-
-// Whether its holder was heard of since it was given.
-inline bool is_in_use(const Lease& lease) { return lease.last_sign > lease.acquired_at; }
 
 // The last moment at which the lease is good; none if it has no end.
 inline std::optional<Time> limit_of(const Lease& lease, Time leases_from) {

@@ -203,10 +203,11 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
 
 Lease refresh(Turn& turn, const LockName& name) {
   const Lease& lease = std::get<Held>(turn.state().locks.locks.find(name)->state).tenure.lease;
-  if (lease.last_sign == turn.now()) return lease;
+  if (lease.confirmed && lease.last_sign == turn.now()) return lease;
   Lock* lock = turn.change().locks.locks.edit(name);
   Lease& changed = std::get<Held>(lock->state).tenure.lease;
   changed.last_sign = turn.now();
+  changed.confirmed = true;
   turn.arm(Due{name}, over_at(changed, turn.leases_from()));
   return changed;
 }

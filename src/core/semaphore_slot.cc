@@ -192,9 +192,10 @@ void shrink(Turn& turn, const SlotKey& key, const grant::Given& given) {
 
 Lease refresh(Turn& turn, const SlotKey& key) {
   const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
-  if (lease.last_sign == turn.now()) return lease;
+  if (lease.confirmed && lease.last_sign == turn.now()) return lease;
   Lease& changed = turn.change().semaphores.slots.edit(key)->lease;
   changed.last_sign = turn.now();
+  changed.confirmed = true;
   const Lease refreshed = changed;
   place(turn, key, over_at(refreshed, turn.leases_from()));
   return refreshed;

@@ -141,5 +141,57 @@ TEST(Undelivered, ATaskThatItsRunnerHasStartedElsewhereStaysHis) {
   EXPECT_TRUE(is<board::Extended>(world.heartbeat(task, board::bo, again.token)));
 }
 
+TEST(Undelivered, WhatAnotherAnswerOfTheSameMomentGaveStaysHis) {
+  World world;
+  world.ask(lock::Acquire{{main_lock}, ana, {}, {}, {}, {}});
+  EXPECT_TRUE(is<Waiting>(world.ask(lock::Acquire{{main_lock}, bo, {}, {}, {}, 1min}, gone)));
+  EXPECT_TRUE(is<Waiting>(world.ask(lock::Acquire{{main_lock}, bo, {}, {}, {}, 1min}, back)));
+  world.ask(lock::Release{main_lock, ana, {}});
+  ASSERT_EQ(world.answers.size(), 2u);
+  const auto first = as<grant::Granted>(world.answers[0].reply);
+  const auto second = as<grant::Granted>(world.answers[1].reply);
+  ASSERT_EQ(first.how, grant::How::Acquired);
+  ASSERT_EQ(second.how, grant::How::Extended);
+
+  world.input(Undelivered{default_project, "", Reply{grant::Reply{first}}});
+
+  EXPECT_TRUE(is<lock::Alive>(world.ask(lock::Heartbeat{main_lock, bo, second.given[0].token})));
+}
+
+TEST(Undelivered, ASlotThatAnotherAnswerOfTheSameMomentGaveStaysHis) {
+  for (const std::uint32_t weight : {1u, 2u}) {
+    World world;
+    world.ask(semaphore::Create{slots, {2, {}}});
+    world.ask(semaphore::Acquire{slots, 2, ana, {}, {}, {}, {}});
+    EXPECT_TRUE(is<Waiting>(world.ask(semaphore::Acquire{slots, 1, bo, {}, {}, {}, 1min}, gone)));
+    world.ask(semaphore::Release{slots, ana, {}});
+    ASSERT_EQ(world.answers.size(), 1u);
+    const auto again =
+        as<grant::Granted>(world.ask(semaphore::Acquire{slots, weight, bo, {}, {}, {}, {}}, back));
+    ASSERT_EQ(again.given.at(0).weight, weight);
+
+    world.input(Undelivered{default_project, "", world.answers[0].reply});
+
+    EXPECT_TRUE(
+        is<semaphore::Alive>(world.ask(semaphore::Heartbeat{slots, bo, again.given[0].token})));
+  }
+}
+
+TEST(Undelivered, ATaskThatAnotherAnswerOfTheSameMomentGaveStaysHis) {
+  board::BoardWorld world;
+  const BoardTaskId task = world.add("fix");
+  world.start(task, board::ana);
+  const board::Start waits{task, board::bo, board::Wait{}};
+  EXPECT_TRUE(is<Waiting>(world.say(waits, gone)));
+  world.say(board::PutBack{task, board::ana, {}});
+  ASSERT_EQ(world.answers.size(), 1u);
+  const auto again = as<board::Started>(world.say(board::Start{task, board::bo, {}}, back));
+  EXPECT_FALSE(again.took_task);
+
+  world.input(Undelivered{default_project, "", world.answers[0].reply});
+
+  EXPECT_TRUE(is<board::Extended>(world.heartbeat(task, board::bo, again.token)));
+}
+
 }  // namespace
 }  // namespace reeve
