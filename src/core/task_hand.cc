@@ -95,7 +95,8 @@ void end_body(Hand& hand) {
   if (!agent_of(task).session) kill.target = task.run;
   hand.start(std::move(kill), Part::Kill);
   task.body = Body::Ending;
-  end_checkpoint(hand);
+  // Somebody is asked about one that cannot be seen dead, and ends it again if he wants to.
+  if (!task.checkpoint_unseen) end_checkpoint(hand);
 }
 
 // One that is under way when its agent ends by itself is waited for: half a commit would be in the

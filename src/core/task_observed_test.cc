@@ -174,6 +174,33 @@ TEST(TaskObserved, TheKillOfACheckpointIsDoneAgainIfNobodyKnowsWhatBecameOfIt) {
   EXPECT_EQ(asked_about(world, world.id), std::nullopt);
 }
 
+// Who is asked about it is asked until it has ended, or somebody has answered: that its session is
+// to be ended once more has nothing to do with it.
+TEST(TaskObserved, ACheckpointThatCannotBeSeenDeadIsAskedAboutWhateverIsEndedBesides) {
+  Begin begin = fixer();
+  begin.agent.idle_timeout = 10h;
+  begin.agent.checkpoint_every = 10min;
+  begin.agent.checkpoint_run = "git commit";
+  for (const bool released : {false, true}) {
+    World world;
+    const WorkId id = begin_running(world, begin);
+    world.pass(10min);
+    const EffectId checkpoint = open_effect<Shell>(world);
+    world.ask(Kill{id});
+    world.finish(the(world, id).checkpoint_kill, unseen_dead());
+    world.finish(the(world, id).kill, ended(Ended::Unknown));
+    EXPECT_EQ(asked_about(world, id), decision::Cause::ProcessUnobserved);
+    EXPECT_EQ(world.state.outbox.size(), 2u) << "its session is ended again, and nothing else";
+
+    if (released) decide(world, id, decision::Choice::ReleaseAnyway);
+    world.finish(the(world, id).kill);
+    EXPECT_EQ(is_over(the(world, id)), released);
+    if (!released) world.finish(checkpoint, exit_with(143));
+    EXPECT_EQ(asked_about(world, id), std::nullopt);
+    EXPECT_TRUE(is_over(the(world, id)));
+  }
+}
+
 TEST(TaskObserved, TheTimeoutOfItsPhaseWaitsForTheNewsAsWell) {
   definition::Phase work = pipeline::testing::phase("work", definition::RunAgent{"fixer"});
   work.timeout = 1h;
