@@ -291,10 +291,13 @@ Step answered(Guard guard, Answer answer, Time now) {
       fail(step, Reason::Answered);
       break;
     case Answer::CheckAgain: {
-      const bool is_running = std::holds_alternative<Checking>(step.guard.state);
+      const Checking* running = std::get_if<Checking>(&step.guard.state);
+      const bool is_running = running != nullptr;
+      const bool woken = running && running->again;
       begin_anew(step.guard, now);
-      check(step, Checking{});
-      if (is_running) step.next = Nothing{};  // the one that is under way is the first
+      check(step, {.counted = true, .again = woken, .next_check = std::nullopt});
+      // The one that is under way is the first, and may be too early for what it was woken for.
+      if (is_running) step.next = Nothing{};
       break;
     }
   }

@@ -278,6 +278,31 @@ TEST(Guard, WhyItFailedCanBeRead) {
   }
 }
 
+TEST(Guard, AWakeDuringACheckIsNotLostWhenSomebodyHasItCheckedAgain) {
+  const definition::Guard definition = limited(OnTimeout::Escalate);
+  Guard guard = due(waiting(definition, at(20s)), definition, at(45s)).guard;
+  guard = due(guard, definition, at(46s)).guard;
+  ASSERT_TRUE(is_checking(guard) && guard.asked);
+  guard = wake(guard, definition, at(47s)).guard;
+
+  const Step step = answered(guard, Answer::CheckAgain, at(48s));
+  EXPECT_EQ(step.next, (Next{Nothing{}})) << "one is under way";
+  EXPECT_EQ(checked(step.guard, definition, not_yet, at(49s)).next, (Next{Check{}}));
+}
+
+TEST(Guard, NorDoesItFailForThatWhenItIsNotPolled) {
+  definition::Guard definition = polled(0);
+  definition.timeout = 25s;
+  Guard guard = wake(checking(at(0s)), definition, at(1s)).guard;
+  guard = due(guard, definition, at(25s)).guard;
+  guard = checked(guard, definition, exits(143), at(26s)).guard;
+  ASSERT_TRUE(guard.asked);
+  guard = due(guard, definition, at(26s)).guard;
+  guard = wake(guard, definition, at(27s)).guard;
+  guard = answered(guard, Answer::CheckAgain, at(28s)).guard;
+  EXPECT_EQ(checked(guard, definition, not_yet, at(29s)).next, (Next{Check{}}));
+}
+
 // Whatever comes in whatever order: one check at a time; a timer whenever it is not over and no
 // check is under way; what is over stays over unless somebody answers; the timeout is told once
 // a beginning; polls never exceed what was allowed.
