@@ -141,7 +141,8 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure);
 // The whole tree. That it ended says the outcome of the target itself.
 void kill(Turn& turn, PipelineId id, EffectId target);
 
-// A person sends it to this phase, and has seen how often it was there: it is counted anew.
+// A person sends it to this phase, and has seen how often it was there, or it is to clean up, which
+// it does however often it did: its visits are counted anew.
 void close_circuit(Turn& turn, PipelineId id, const std::string& phase);
 
 // Ends what runs; once that was observed, takes the exit.

@@ -170,6 +170,7 @@ void be_cancelled(Turn& turn, PipelineId id) {
   const std::string on_cancel = plan.pipeline ? plan.pipeline->on_cancel : "";
   if (!cleaning && begun && !on_cancel.empty() && phase_named(*plan.pipeline, on_cancel)) {
     edit(turn, id).verdict = Verdict{Ending::Cancelled, {}};
+    close_circuit(turn, id, on_cancel);
     moved(turn, id, move::Jump{on_cancel});
     return enter(turn, id);
   }

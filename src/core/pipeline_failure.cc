@@ -82,6 +82,7 @@ void fail_phase(Turn& turn, PipelineId id, Failure failure) {
         Verdict verdict{Ending::Failed, failed};
         verdict.failed.recoverable = clean.recoverable;
         edit(turn, id).verdict = std::move(verdict);
+        close_circuit(turn, id, clean.phase);
         jump(turn, id, clean.phase);
       },
       [&](const GiveUp& give_up) {

@@ -126,5 +126,44 @@ TEST(PipelineWords, WhatAnAgentDidIsAnnouncedBeforeWhatFollowedFromIt) {
   EXPECT_EQ(play.names(), (std::vector<std::string>{"task:complete", "pipeline:complete"}));
 }
 
+// ── What cleans up ──
+
+// Nobody who tries it again wants what it leaves behind to stay there the last time.
+TEST(PipelineWords, WhatCleansUpIsRunHoweverOftenItWas) {
+  definition::Phase build = shell("build");
+  build.on_fail = definition::GoTo{"clean"};
+  definition::Phase clean = shell("clean");
+  clean.max_visits = 1;
+  Play play({build, clean});
+  const PipelineId id = play.start();
+  for (int i = 0; i < 3; ++i) {
+    play.fails();
+    ASSERT_EQ(play.state_of(id), (Status{Running{"clean", 1}})) << i;
+    play.succeeds();
+    ASSERT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
+    play.ask(Retry{id});
+  }
+}
+
+TEST(PipelineWords, SoIsOnCancel) {
+  definition::Phase build = shell("build");
+  build.next = "clean";
+  definition::Phase clean = shell("clean");
+  clean.next = "build";
+  clean.max_visits = 1;
+  definition::Pipeline fix = in_phases({build, clean});
+  fix.on_cancel = "clean";
+  Play play(fix);
+  const PipelineId id = play.start();
+  play.succeeds();
+  play.succeeds();
+  ASSERT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  const EffectId step = play.step();
+  play.ask(Cancel{id});
+  play.finish(step, exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"clean", 1}}));
+  EXPECT_EQ(play.step_shell().text, "run clean");
+}
+
 }  // namespace
 }  // namespace reeve::pipeline
