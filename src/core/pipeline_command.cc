@@ -105,6 +105,7 @@ reeve::Reply go_on_from(Turn& turn, PipelineId id, const std::string& phase) {
     }
     Pipeline& changed = edit(turn, id);
     changed.paused = false;
+    take_visit_back(changed);
     std::get<Leaving>(changed.course).exit = JumpTo{phase};
     return {Ok{}};
   }

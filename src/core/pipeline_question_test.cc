@@ -378,6 +378,23 @@ TEST(PipelineResume, OneThatIsBeingWithdrawnGoesThereWhenThatWasObserved) {
   EXPECT_EQ(play.step_shell().text, "run merge");
 }
 
+TEST(PipelineResume, OneThatIsBeingWithdrawnWasNotEnteredEither) {
+  definition::Phase build = shell("build");
+  build.pre = {"green"};
+  for (const bool observed_first : {true, false}) {
+    Play play({build, shell("merge")});
+    play.set.guards.set("green", definition::Guard{"true"});
+    const PipelineId id = play.start();
+    const EffectId check = play.step();
+    play.ask(Pause{id});
+    if (observed_first) play.finish(check, exit_code(143));
+    EXPECT_TRUE(is<Ok>(play.ask(ResumeFrom{id, "merge", false})));
+    if (!observed_first) play.finish(check, exit_code(143));
+    EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+    EXPECT_FALSE(play.of(id).visits.contains("build")) << observed_first;
+  }
+}
+
 TEST(PipelineResume, OneThatIsOnItsWayElsewhereIsNotSentSomewhereElseYet) {
   Play play({shell("build"), shell("merge")});
   const PipelineId id = play.start();

@@ -101,12 +101,8 @@ void unblock(Mover& m, const Blocked& at) {
   }
 }
 
-// One that was paused before its phase began leaves it as if it had not come there.
 void jump(Mover& m, const Blocked& at, const std::string& to) {
-  std::uint32_t* visits = m.pipeline.visits.edit(at.resume_phase);
-  if (visits && at.reason == Reason::Paused && at.attempt == 1 && --*visits == 0) {
-    m.pipeline.visits.erase(at.resume_phase);
-  }
+  if (at.reason == Reason::Paused) take_visit_back(m.pipeline);
   m.announce(WasUnblocked{m.pipeline.id, at.resume_phase});
   if (at.reason == Reason::Dependency) m.announce(WasStarted{m.pipeline.id, m.name()});
   m.visit(to);
@@ -178,6 +174,13 @@ Step<Pipeline, bool> transition(Pipeline pipeline, const Move& move, Time now) {
       [&](const Failed& at) { from(m, at, move); },
       [](const Cancelled&) {});
   return {std::move(m.pipeline), m.moved, std::move(m.effects)};
+}
+
+void take_visit_back(Pipeline& pipeline) {
+  if (attempt_of(pipeline) != 1) return;
+  const std::string phase = phase_of(pipeline);
+  std::uint32_t* visits = pipeline.visits.edit(phase);
+  if (visits && --*visits == 0) pipeline.visits.erase(phase);
 }
 
 bool is_over(const Pipeline& pipeline) {

@@ -82,6 +82,9 @@ using Move = std::variant<move::Start,
 // effects are what is announced. A move that enters a phase leaves its course at Entering.
 Step<Pipeline, bool> transition(Pipeline pipeline, const Move& move, Time now);
 
+// One that was paused before its phase began leaves it as if it had not come there.
+void take_visit_back(Pipeline& pipeline);
+
 // ── What comes after a failure ──
 
 struct TryAgain {
