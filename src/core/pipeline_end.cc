@@ -161,6 +161,7 @@ void workspace_cleared(Turn& turn, PipelineId id, const Outcome& outcome) {
   pipeline.course = Idle{};
   if (strategy::has_succeeded(outcome)) {
     const std::string path = std::exchange(pipeline.workspace, {});
+    pipeline.doubts_workspace = false;
     turn.emit(pipeline.project, WorkspaceRemoved{id, path});
   } else {
     turn.emit(pipeline.project, WorkspaceKept{id, pipeline.workspace, strategy::error_of(outcome)});

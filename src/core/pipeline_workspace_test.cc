@@ -226,6 +226,23 @@ TEST(PipelineWorkspace, ThatCannotBeMadeBehindItsGuardsGivesTheLocksBack) {
   EXPECT_FALSE(play.of(id).holding.granted);
 }
 
+// What was to be made sure of is gone, and the next is made as the first was.
+TEST(PipelineWorkspace, ThatWasRemovedIsMadeBehindItsGuardsAgain) {
+  Play play = guarded({"true"});
+  const PipelineId id = play.start("fix", {{"bug", "7"}});
+  play.ends(exit_code(0));
+  play.finish(play.all_under_way<WorktreeAdd>().at(0), with_values({{"path", "/w"}}));
+  play.ends(exit_code(1));
+  play.ask(Retry{id});
+  play.finish(play.all_under_way<WorktreeAdd>().at(0), exit_code(1));
+  ASSERT_TRUE(std::holds_alternative<Failed>(play.state_of(id)));
+  play.ask(RemoveWorkspace{id, true});
+  play.finish(play.all_under_way<WorktreeRemove>().at(0), exit_code(0));
+  play.ask(Retry{id});
+  EXPECT_TRUE(play.all_under_way<WorktreeAdd>().empty());
+  EXPECT_EQ(play.step_shell().text, "true");
+}
+
 TEST(PipelineWorkspace, IsMadeBeforeTheGuardsThatLookIntoIt) {
   definition::Guard waking{"true"};
   waking.wake_on = {"ci:{workspace}:green"};
