@@ -126,7 +126,9 @@ void mind_questions(Turn& turn, PipelineId id) {
   const Pipeline& pipeline = *find(turn, id);
   const Leaving* leaving = std::get_if<Leaving>(&pipeline.course);
   if (!leaving && !std::holds_alternative<Acting>(pipeline.course)) return;
-  if (pipeline.questions > 0 || (leaving && leaving->asked)) {
+  // A question that outlives its step blocks neither the guards behind it nor who leaves them.
+  const bool at_guards = leaving && leaving->guards;
+  if ((pipeline.questions > 0 && !at_guards) || (leaving && leaving->asked)) {
     moved(turn, id, move::Block{Reason::Decision});
   } else if (is_blocked_by(pipeline, Reason::Decision)) {
     moved(turn, id, move::Unblock{});

@@ -106,7 +106,8 @@ void check_questions(Judge& j) {
   const Leaving* leaving = std::get_if<Leaving>(&p.course);
   if (!leaving && !j.is_in<Acting>()) return;
   const Blocked* blocked = std::get_if<Blocked>(&p.state);
-  const bool asks = p.questions > 0 || (leaving && leaving->asked);
+  const bool at_guards = leaving && leaving->guards;
+  const bool asks = (p.questions > 0 && !at_guards) || (leaving && leaving->asked);
   j.must(asks == (blocked && blocked->reason == Reason::Decision),
          "asks somebody and goes on, or waits and nobody was asked");
 }

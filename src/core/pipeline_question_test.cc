@@ -174,6 +174,24 @@ TEST(PipelineQuestion, ABodyThatCannotBeSeenDeadBlocksToo) {
   EXPECT_FALSE(play.holds_main());
 }
 
+TEST(PipelineQuestion, OneThatOutlivesItsStepBlocksNothingAlsoWhenThePhaseIsLeft) {
+  definition::Phase build = shell("build");
+  build.post = {"green"};
+  Play play({build, shell("merge")});
+  play.set.guards.set("green", definition::Guard{"true"});
+  const PipelineId id = play.start();
+  play.ask(decision::Ask{"so?", {}, id});
+  play.succeeds();
+  ASSERT_EQ(play.state_of(id), (Status{Running{"build", 1}}));
+  play.forget();
+  play.ask(Transition{id, "merge"});
+  EXPECT_EQ(play.state_of(id), (Status{Running{"build", 1}})) << "its check is being ended";
+  play.ask(decision::Ask{"and now?", {}, id});
+  EXPECT_EQ(play.count("pipeline:blocked"), 0u);
+  play.ends(exit_code(143));
+  EXPECT_EQ(play.state_of(id), (Status{Running{"merge", 1}}));
+}
+
 TEST(PipelineQuestion, CancelledWhileItAsksNobodyIsAskedAnyMore) {
   Asking play;
   play.falls_silent();
