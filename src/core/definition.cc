@@ -4,6 +4,7 @@
 #include "base/match.h"
 #include "core/event_bus.h"
 #include "core/names.h"
+#include "core/pattern.h"
 #include "core/turn.h"
 
 #include <algorithm>
@@ -106,6 +107,12 @@ std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set&
     }
     if (goes_round(turn, project, set, scoped_name<QueueName>(project, name))) {
       return Refused{Why::Loop, name};
+    }
+  }
+  for (const auto& [name, strategy] : set.strategies) {
+    for (const Approach& approach : strategy.approaches) {
+      if (pattern::fits_together(approach.fallback_on)) continue;
+      return Refused{Why::BadValue, "fallback_on of " + approach.name + " of strategy " + name};
     }
   }
   for (const Hook& hook : set.hooks) {

@@ -141,6 +141,14 @@ TEST(Definition, WhatTheLoaderMustNotLetThroughIsRefused) {
             (Refused{Why::Loop, "a"}));
   EXPECT_EQ(refusal([](Set& set) { set.hooks.push_back({"a::b", "true"}); }),
             (Refused{Why::BadValue, "a::b"}));
+  EXPECT_EQ(refusal([](Set& set) {
+              Strategy strategy;
+              strategy.approaches.resize(2);
+              strategy.approaches[1].name = "theirs";
+              strategy.approaches[1].fallback_on = {"/a{499}/", "/b{499}/", "/c/"};
+              set.strategies.set("merge", strategy);
+            }),
+            (Refused{Why::BadValue, "fallback_on of theirs of strategy merge"}));
   EXPECT_EQ(refusal([](Set& set) { set.notifications.on = {"escalate", ""}; }),
             (Refused{Why::BadValue, ""}));
 }
