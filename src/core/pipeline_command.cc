@@ -149,6 +149,9 @@ reeve::Reply unblock(Turn& turn, const Unblock& command) {
       turn.arm(Due{id, Timer::Backoff}, std::nullopt);
       break;
     case Reason::Guard:
+      if (std::holds_alternative<Leaving>(pipeline->course)) {
+        return refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase");
+      }
       poke_guard(turn, id);
       return {Ok{}};
     case Reason::Lock:

@@ -78,6 +78,20 @@ TEST(PipelineGuards, UnblockChecksItNow) {
   EXPECT_EQ(play.step_shell().text, "check");
 }
 
+TEST(PipelineGuards, OfAPhaseThatIsBeingLeftNoneIsChecked) {
+  Play play = guarded({"check"});
+  const PipelineId id = play.start();
+  play.fails();
+  play.pass(10s);
+  const EffectId check = play.step();
+  play.ask(Transition{id, "merge"});
+  ASSERT_EQ(std::get<Blocked>(play.state_of(id)).reason, Reason::Guard);
+  EXPECT_EQ(play.ask(Unblock{id}),
+            refused(Why::NotAllowed, to_text(id) + " is on its way out of a phase"));
+  play.finish(check, exit_code(143));
+  EXPECT_EQ(play.step_shell().text, "run merge");
+}
+
 TEST(PipelineGuards, UsedUpItFailsThePhaseWhichMayBeTriedAgain) {
   definition::Guard guard{"check"};
   guard.retry = definition::Poll{1, 5s};
