@@ -126,6 +126,26 @@ TEST(PipelineWords, WhatAnAgentDidIsAnnouncedBeforeWhatFollowedFromIt) {
   EXPECT_EQ(play.names(), (std::vector<std::string>{"task:complete", "pipeline:complete"}));
 }
 
+// To end an agent is not to end its phase: whoever wants that cancels the pipeline.
+TEST(PipelineWords, OfAnAgentThatAPersonKilledTheAttemptHasFailedAndThePhaseGoesOn) {
+  definition::Phase build = phase("build", definition::RunAgent{"fixer"});
+  build.retry = {1, 0s};
+  build.on_fail = definition::GoTo{"clean"};
+  Play play({build, shell("clean")});
+  play.set.agents.set("fixer", definition::Agent{});
+  const PipelineId id = play.start();
+  for (std::uint32_t attempt = 1; attempt <= 2; ++attempt) {
+    EXPECT_EQ(play.state_of(id), (Status{Running{"build", attempt}}));
+    const EffectId spawn = play.all_under_way<Spawn>().at(0);
+    const WorkId work = play.under_way_as<Spawn>(spawn).work;
+    play.finish(spawn, exit_code(0));
+    play.ask(task::Kill{work});
+    play.finish(play.all_under_way<Kill>().at(0), exit_code(0));
+    play.pass(0s);
+  }
+  EXPECT_EQ(play.state_of(id), (Status{Running{"clean", 1}}));
+}
+
 // ── What cleans up ──
 
 // Nobody who tries it again wants what it leaves behind to stay there the last time.
