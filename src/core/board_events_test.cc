@@ -22,6 +22,13 @@ TEST(BoardEvents, AStartTellsUntilWhenBothLocksAreGood) {
             }));
 }
 
+TEST(BoardEvents, ANewSectionIsAnnouncedByItsName) {
+  BoardWorld world;
+  world.say(AddSection{backend});
+  EXPECT_EQ(world.heard, (std::vector<EventBody>{SectionAdded{backend}}));
+  EXPECT_EQ(world.names(), (Names{"board:section_added"}));
+}
+
 TEST(BoardEvents, AClaimTellsUntilWhenItIsGood) {
   BoardWorld world;
   const BoardTaskId task = world.add("fix");

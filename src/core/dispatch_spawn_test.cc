@@ -147,6 +147,19 @@ TEST(Dispatch, TheClaimOfAChildThatNobodyCanSeeIsRetainedWithItsEvidenceForEver)
   EXPECT_EQ(as<Busy>(world.ask(Command{resume("m2")})), (Busy{id, true}));
 }
 
+TEST(Dispatch, ItsEventsAreNamedAfterIt) {
+  const DispatchId id{7};
+  const auto verb = [&](const Event& event) {
+    const EventName name = name_of(event);
+    EXPECT_EQ(name, (EventName{"dispatch", to_text(id), name.verb}));
+    return name.verb;
+  };
+  EXPECT_EQ(verb(WasPlanned{id, ana}), "planned");
+  EXPECT_EQ(verb(WasReleased{id, ana, std::nullopt}), "released");
+  EXPECT_EQ(verb(WasRetained{id, ana, {}}), "retained");
+  EXPECT_EQ(verb(WasEnded{id, ana}), "ended");
+}
+
 TEST(Dispatch, AKillThatFailedRetainsAtOnce) {
   World world;
   const DispatchId id = begin_started(world);

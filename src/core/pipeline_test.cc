@@ -48,6 +48,9 @@ TEST(Pipeline, EveryEventIsNamedAfterIt) {
   EXPECT_EQ(name(WasCancelled{id, "fix"}), (EventName{"pipeline", subject, "cancelled"}));
   EXPECT_EQ(name(MadeCheckpoint{id, "merge", ""}),
             (EventName{"pipeline", subject, "checkpoint", "merge"}));
+  EXPECT_EQ(name(WorkspaceRemoved{id, "/ws"}),
+            (EventName{"pipeline", subject, "workspace_removed"}));
+  EXPECT_EQ(name(WorkspaceKept{id, "/ws", ""}), (EventName{"pipeline", subject, "workspace_kept"}));
   EXPECT_EQ(name(guard::Event{id, "merge", "green", guard::IsWaiting{}}).noun, "guard");
   EXPECT_EQ(name(strategy::Event{id, "merge", "s", strategy::WasTried{}}).noun, "strategy");
 }

@@ -420,6 +420,8 @@ TEST(Semaphore, EventsAreNamedAfterTheSemaphore) {
   world.create("agents", 1);
 
   EXPECT_EQ(name_of(world.heard.at(0)), (EventName{"semaphore", "agents", "created"}));
+  EXPECT_EQ(semaphore::name_of(semaphore::WasResized{{default_project, "agents"}, 1, 2}),
+            (EventName{"semaphore", "agents", "resized"}));
 }
 
 }  // namespace

@@ -15,6 +15,12 @@ namespace {
 using agent::Doing;
 using reeve::testing::die;
 
+TEST(Task, OneThatCannotBeReachedIsAnnouncedByThatName) {
+  const WorkId id{7};
+  EXPECT_EQ(name_of(WasUnreached{id, "no such session"}),
+            (EventName{"task", to_text(id), "unreached"}));
+}
+
 // ── A life ──
 
 TEST(Task, ItIsStartedWatchedNudgedRestartedAndAskedAbout) {

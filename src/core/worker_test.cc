@@ -207,6 +207,12 @@ TEST(Worker, WakeOnWakesIt) {
   EXPECT_EQ(world.started[0].effect.what, (Outer{PollQueue{bugs, "tracker"}}));
 }
 
+TEST(Worker, ItsEventsAreNamedAfterIt) {
+  EXPECT_EQ(name_of(WasResized{fixer, 2}), (EventName{"worker", "fixer", "resized"}));
+  EXPECT_EQ(name_of(TakeFailed{fixer, ItemId{7}, "gone"}),
+            (EventName{"worker", "fixer", "take_failed"}));
+}
+
 TEST(Worker, WhatMakesNoSenseIsRefused) {
   WorkerWorld world;
   const auto why = [&](Command command) {
