@@ -538,6 +538,17 @@ TEST(Cron, ANewZoneCatchesUpWithNothing) {
   EXPECT_EQ(world.fired(), (std::vector{utc_at(2024, 5, 1, 13)}));
 }
 
+TEST(Cron, ANewZoneFiresNothingTwiceWhenTheClockWasSetBack) {
+  CronWorld world;
+  Definition definition = calendar("0 13 * * *");
+  world.enable(definition);
+  world.pass(1h);
+  world.finish(world.programs()[0]);
+  world.stamp.wall -= 2h;
+  definition.zone.name = "Etc/UTC";  // the same times by another name
+  EXPECT_EQ(as<Enabled>(world.enable(definition)), (Enabled{utc_at(2024, 5, 2, 13)}));
+}
+
 TEST(Cron, ANewPlanThatBuffersOneKeepsOne) {
   CronWorld world;
   world.enable(every(1h, Overlap::BufferAll));

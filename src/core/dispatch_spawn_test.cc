@@ -346,6 +346,24 @@ TEST(Dispatch, AnEndedOneIsForgottenAfter24Hours) {
   EXPECT_TRUE(world.state.dispatches.by_message.empty());
 }
 
+TEST(Dispatch, WhatIsKnownOfALaterOneIsNotForgottenWithAnEarlier) {
+  World world;
+  const DispatchId first = begin(world, to_ana(Liveness::Alive));
+  world.finish(the(world, first).effect, failed);  // it certainly did not arrive: once more
+  world.pass(12h);
+  const DispatchId second = begin(world, to_ana(Liveness::Alive));
+  world.finish(the(world, second).effect);
+  world.pass(12h);
+  ASSERT_FALSE(world.state.dispatches.dispatches.contains(first));
+
+  EXPECT_EQ(as<Again>(world.ask(Command{to_ana(Liveness::Alive)})), Again{second});
+  Send old = to_ana(Liveness::Alive, false, "m2");
+  old.seen_at = start;  // before the second let go of the target
+  EXPECT_TRUE(is<LookAgain>(world.ask(Command{old})));
+  world.pass(12h);
+  EXPECT_TRUE(world.state.dispatches.dispatches.empty());
+}
+
 // ── The machine was started anew, and nobody had heard that the child was ──
 
 TEST(Dispatch, AnUnknownStartOfAFormerBootIsAnEnd) {
@@ -379,6 +397,29 @@ TEST(Dispatch, AKillOfWhichNobodyKnowsIsDoneAgain) {
   world.finish(first, unknown);
   ASSERT_TRUE(is_in<Killing>(world, id));
   EXPECT_NE(std::get<Killing>(the(world, id).state).kill, first);
+}
+
+TEST(Dispatch, AnUnknownOutcomeOfARetainedOneAsksNobodyAgain) {
+  World world;
+  const DispatchId id = begin_retained(world);
+  const auto asked = world.state.decisions.open_of;
+  ASSERT_EQ(asked.size(), 1u);
+  world.finish(the(world, id).effect, unknown);
+  EXPECT_TRUE(is_in<Retained>(world, id));
+  EXPECT_EQ(world.state.decisions.open_of, asked);
+}
+
+TEST(Dispatch, AKillThatFailedLateSaysNothingOfTheNextOne) {
+  World world;
+  const DispatchId id = begin_started(world);
+  world.pass(30s);
+  const EffectId first = std::get<Killing>(the(world, id).state).kill;
+  world.pass(5s);
+  const DecisionId asked = (*world.state.decisions.open_of.begin()).second;
+  world.ask(decision::Command{decision::Resolve{asked, decision::Choice::LookAgain}});
+  ASSERT_TRUE(is_in<Killing>(world, id));
+  world.finish(first, failed);
+  EXPECT_TRUE(is_in<Killing>(world, id));
 }
 
 }  // namespace

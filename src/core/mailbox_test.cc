@@ -198,12 +198,14 @@ TEST(Mailbox, WhatWasJustReadIsKnownAlsoAtTheEndOfTime) {
 
 TEST(Mailbox, ABoxHoldsTenThousandAndSaysSo) {
   World world;
-  for (std::size_t i = 0; i < limits::mail_a_box; ++i) {
+  quickly(world, mail("m1"));
+  for (std::size_t i = 1; i < limits::mail_a_box; ++i) {
     quickly(world, mail(""));
   }
 
   EXPECT_EQ(as<Refused>(world.ask(Command{mail("one more")})), (Refused{Why::OverLimit, "mail"}));
   EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(as<Sent>(world.ask(Command{mail("m1")})), (Sent{"m1", true})) << "it is there already";
 }
 
 TEST(Mailbox, WhatMakesNoSenseIsRefusedAndChangesNothing) {
