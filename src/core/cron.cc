@@ -65,6 +65,13 @@ void arm(Turn& turn, const CronName& name) {
 
 // ── Running ──
 
+// Whatever runs beside those that are told to end was not told so itself: the next instant that
+// is to end the others tells it.
+void add_running(Cron& cron, const Run& run) {
+  cron.running.insert(run);
+  cron.cancelling = false;
+}
+
 // What its texts know.
 Variables variables_of(const Turn& turn, const CronName& name) {
   const auto* project = turn.state().projects.projects.find(name.project);
@@ -90,7 +97,7 @@ EffectId start_program(Turn& turn,
   shell.timeout = timeout;
   shell.label = "cron " + name.name;
   const EffectId effect = turn.start(std::move(shell), Address{name});
-  edit(turn, name).running.insert(effect);
+  add_running(edit(turn, name), effect);
   return effect;
 }
 
@@ -112,7 +119,7 @@ std::variant<Run, Refused> start_pipeline(Turn& turn,
   return match(
       begun,
       [&](const PipelineId& id) -> std::variant<Run, Refused> {
-        if (is_running) cron.running.insert(id);
+        if (is_running) add_running(cron, id);
         return Run{id};
       },
       [](const Refused& refused) -> std::variant<Run, Refused> { return refused; });
@@ -160,7 +167,7 @@ void cancel_running(Turn& turn, const CronName& name) {
   }
 }
 
-// The running ones are no longer, or no longer all, told to end.
+// Nothing runs that is told to end.
 void forget_cancelling(Cron& cron) {
   cron.cancelling = false;
   cron.told.reset();
@@ -200,6 +207,7 @@ reeve::Reply fire(Turn& turn, const CronName& name, Wall instant) {
     case Verdict::CancelOther:
       // It takes the place of one that waits. If all of them end at once, it need not wait itself.
       edit(turn, name).buffered = 0;
+      if (!find(turn, name)->cancelling) edit(turn, name).told.reset();
       edit(turn, name).cancelling = true;
       cancel_running(turn, name);
       if (find(turn, name)->running.empty()) {
@@ -357,9 +365,10 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   const Cron* cron = find(turn, to.cron);
   if (!cron || !cron->running.contains(effect)) return;
   const bool success = strategy::has_succeeded(outcome);
-  const pipeline::Ending ending = success            ? pipeline::Ending::Done
-                                  : cron->cancelling ? pipeline::Ending::Cancelled
-                                                     : pipeline::Ending::Failed;
+  const bool was_told = cron->cancelling || (cron->told && Run{effect} <= *cron->told);
+  const pipeline::Ending ending = success    ? pipeline::Ending::Done
+                                  : was_told ? pipeline::Ending::Cancelled
+                                             : pipeline::Ending::Failed;
   ended(turn, to.cron, {effect, turn.wall(), ending, outcome.exit_code});
 }
 
@@ -380,9 +389,7 @@ void pipeline_ended(Turn& turn,
 
 void pipeline_reopened(Turn& turn, const CronName& name, PipelineId pipeline) {
   if (!find(turn, name)) return;
-  Cron& cron = edit(turn, name);
-  cron.running.insert(pipeline);
-  forget_cancelling(cron);  // this one was not told to end: the next instant tells it
+  add_running(edit(turn, name), pipeline);
   arm(turn, name);
 }
 

@@ -77,11 +77,11 @@ struct Cron {
   Stamp last;    // nothing fires at or before this until it is enabled anew
   PersistentSet<Run> running;
   std::uint64_t buffered = 0;                     // runs that wait for the end of another
-  bool cancelling = false;                        // the running ones are told to end
+  bool cancelling = false;                        // all that run are to be told to end
   bool starting = false;                          // only within a step: a pipeline is being begun
   std::optional<definition::SetKey> pinned = {};  // while it is enabled, or a run waits
   std::optional<LastEnd> ended = {};
-  std::optional<Run> told = {};  // while `cancelling`: those up to this one were
+  std::optional<Run> told = {};  // of the running ones, those up to this one were told to end
 
   bool operator==(const Cron&) const = default;
 };

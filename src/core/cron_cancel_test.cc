@@ -73,5 +73,43 @@ TEST(CronCancels, ARunThatBeganIsNotToldToWait) {
   EXPECT_TRUE(is<cron::Fired>(reply)) << "the second has begun";
 }
 
+TEST(CronCancels, ARunThatBeganBesideOneThatIsToldToEndGoesOn) {
+  Crons play;
+  play.set.pipelines.set("long", in_phases({shell("long")}));
+  play.load();
+  const CronName name{default_project, "c"};
+  play.ask(cron::Enable{name, play.plan(cron::Overlap::CancelOther, "long")});
+  play.ask(cron::RunNow{name, std::nullopt});
+  EXPECT_TRUE(is<cron::Buffered>(play.ask(cron::RunNow{name, std::nullopt})));
+  play.ask(cron::Enable{name, play.plan(cron::Overlap::Allow, "long")});
+  play.forget();
+  EXPECT_TRUE(is<cron::Fired>(play.ask(cron::RunNow{name, std::nullopt})));
+  play.pass(0s);
+  EXPECT_EQ(play.count("cron:cancelled_other"), 0u) << "nobody wants this one ended";
+  EXPECT_EQ(play.all_under_way<Kill>().size(), 1u);
+}
+
+TEST(CronCancels, AProgramThatWasToldToEndWasCancelledWhateverBeganBesideIt) {
+  Crons play;
+  play.load();
+  const CronName name{default_project, "c"};
+  const auto plan = [&](cron::Overlap overlap) {
+    cron::Plan result = play.plan(overlap, "");
+    result.definition.edit().run = cron::RunShell{"prune", {}};
+    return result;
+  };
+  play.ask(cron::Enable{name, plan(cron::Overlap::CancelOther)});
+  const auto first = as<cron::Fired>(play.ask(cron::RunNow{name, std::nullopt})).run;
+  play.ask(cron::RunNow{name, std::nullopt});  // the first is told to end
+  play.ask(cron::Enable{name, plan(cron::Overlap::Allow)});
+  const auto other = as<cron::Fired>(play.ask(cron::RunNow{name, std::nullopt})).run;
+  const auto ending_of = [&](const cron::Run& run) {
+    play.finish(std::get<EffectId>(run), exit_code(143));
+    return play.state.crons.crons.find(name)->ended->ending;
+  };
+  EXPECT_EQ(ending_of(other), Ending::Failed) << "nobody told this one";
+  EXPECT_EQ(ending_of(first), Ending::Cancelled);
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

@@ -45,7 +45,7 @@ void check(const State& state, Violations& violations) {
     must(cron.pinned == (may_run ? std::optional(cron.plan.set) : std::nullopt),
          "it may run what is not kept, or keeps what it will not run");
     must(!cron.cancelling || !cron.running.empty(), "it cancels what does not run");
-    must(cron.cancelling || !cron.told, "it has told some to end, and does not want them to");
+    must(!cron.told || !cron.running.empty(), "it knows whom it told to end, and none runs");
     if (!cron.plan.definition) {
       must(false, "there is nothing to run");
       continue;
