@@ -35,6 +35,12 @@ void pin(Turn& turn, const CronName& name) {
   if (before) definition::unpin(turn, *before);
 }
 
+// Whether what was buffered need wait no longer.
+bool may_begin_buffered(const Cron& cron) {
+  if (cron.buffered == 0) return false;
+  return cron.running.empty() || cron.plan.definition->overlap == Overlap::Allow;
+}
+
 // The next of those that are to end and were not told so.
 std::optional<Run> next_to_tell(const Cron& cron) {
   if (!cron.cancelling) return std::nullopt;
@@ -58,7 +64,7 @@ void arm(Turn& turn, const CronName& name) {
           [&](const Expression&) { by_wall = next->wall; });
     }
   }
-  if ((cron.buffered > 0 && cron.running.empty()) || next_to_tell(cron)) by_engine = turn.now();
+  if (may_begin_buffered(cron) || next_to_tell(cron)) by_engine = turn.now();
   turn.arm(Due{name}, by_engine);
   turn.arm_wall(Due{name}, by_wall);
 }
@@ -225,7 +231,7 @@ reeve::Reply fire(Turn& turn, const CronName& name, Wall instant) {
 void start_buffered(Turn& turn, const CronName& name) {
   while (turn.may_touch()) {
     const Cron& cron = *find(turn, name);
-    if (cron.buffered == 0 || !cron.running.empty() || cron.starting) break;
+    if (!may_begin_buffered(cron) || cron.starting) break;
     turn.touch();
     --edit(turn, name).buffered;
     start(turn, name, reading(turn).wall);

@@ -111,5 +111,19 @@ TEST(CronCancels, AProgramThatWasToldToEndWasCancelledWhateverBeganBesideIt) {
   EXPECT_EQ(ending_of(first), Ending::Cancelled);
 }
 
+TEST(CronCancels, WhatWasBufferedBeginsBesideTheOthersWhenThePlanAllowsIt) {
+  Crons play;
+  play.set.pipelines.set("long", in_phases({shell("long")}));
+  play.load();
+  const CronName name{default_project, "c"};
+  play.ask(cron::Enable{name, play.plan(cron::Overlap::BufferOne, "long")});
+  play.ask(cron::RunNow{name, std::nullopt});
+  EXPECT_TRUE(is<cron::Buffered>(play.ask(cron::RunNow{name, std::nullopt})));
+  play.ask(cron::Enable{name, play.plan(cron::Overlap::Allow, "long")});
+  play.pass(0s);
+  EXPECT_EQ(play.state.crons.crons.find(name)->buffered, 0u);
+  EXPECT_EQ(play.under_way().size(), 2u);
+}
+
 }  // namespace
 }  // namespace reeve::pipeline

@@ -23,7 +23,8 @@ void check_timers_of(const State& state,
   const std::optional<Time> engine = deadline_of(state.timers, Due{name});
   const bool has_more_to_tell =
       cron.cancelling && (!cron.told || !cron.running.last() || *cron.told < *cron.running.last());
-  if ((cron.buffered > 0 && cron.running.empty()) || has_more_to_tell) {
+  const bool has_room = cron.running.empty() || cron.plan.definition->overlap == Overlap::Allow;
+  if ((cron.buffered > 0 && has_room) || has_more_to_tell) {
     if (!engine) violations.push_back("cron " + name.name + ": what had no room goes on never");
   } else if (engine != by_engine) {
     violations.push_back("cron " + name.name + ": the engine's timer is not what it waits for");
