@@ -326,13 +326,15 @@ reeve::Reply apply_one(Turn& turn, const Enable& command) {
 }
 
 reeve::Reply apply_one(Turn& turn, const Disable& command) {
-  if (!find(turn, command.name)) return refused(Why::NotFound, command.name.name);
-  if (!find(turn, command.name)->enabled) return {Ok{}};
+  const Cron* before = find(turn, command.name);
+  if (!before) return refused(Why::NotFound, command.name.name);
+  const bool was_enabled = before->enabled;
+  if (!was_enabled && before->buffered == 0) return {Ok{}};
   settle(turn, command.name);
   Cron& cron = edit(turn, command.name);
   cron.enabled = false;
   cron.buffered = 0;
-  turn.emit(command.name.project, WasDisabled{command.name});
+  if (was_enabled) turn.emit(command.name.project, WasDisabled{command.name});
   arm(turn, command.name);
   return {Ok{}};
 }

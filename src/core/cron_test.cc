@@ -580,6 +580,18 @@ TEST(Cron, DisablingForgetsWhatWasBufferedAndLetsTheRunEnd) {
   EXPECT_EQ(world.names().back(), "cron:ended");
 }
 
+TEST(Cron, DisablingForgetsAlsoWhatWasBufferedByHand) {
+  CronWorld world;
+  const Plan plan = plan_of(every(1h, Overlap::BufferAll));
+  world.ask(Command{RunNow{nightly, plan}});
+  EXPECT_TRUE(is<Buffered>(world.ask(Command{RunNow{nightly, plan}})));
+  EXPECT_TRUE(is<Ok>(world.ask(Command{Disable{nightly}})));
+  EXPECT_EQ(world.cron().buffered, 0u);
+  world.finish(world.programs()[0]);
+  EXPECT_EQ(world.programs().size(), 1u);
+  EXPECT_EQ(world.names(), (Names{"cron:fired", "cron:buffered", "cron:ended"}));
+}
+
 TEST(Cron, WhatIsDueComesBeforeItIsDisabled) {
   CronWorld world;
   world.enable(every(1h));
