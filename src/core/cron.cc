@@ -344,13 +344,25 @@ reeve::Reply apply_one(Turn& turn, const RunNow& command) {
   const Cron* cron = find(turn, name);
   if (cron && cron->enabled) {
     settle(turn, name);
-  } else {
-    if (!command.plan) return refused(Why::NotFound, name.name);
-    if (const auto mistake = mistake_in(turn, name, *command.plan)) return {*mistake};
-    if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
-    adopt(turn.change().crons.crons.edit_or_insert(name), *command.plan);
+    reeve::Reply reply = fire(turn, name, reading(turn).wall);
+    arm(turn, name);
+    return reply;
   }
+  if (!command.plan) return refused(Why::NotFound, name.name);
+  if (const auto mistake = mistake_in(turn, name, *command.plan)) return {*mistake};
+  if (is_full(turn, name)) return refused(Why::OverLimit, "crons");
+  const std::optional<Cron> before = cron ? std::optional(*cron) : std::nullopt;
+  adopt(turn.change().crons.crons.edit_or_insert(name), *command.plan);
   reeve::Reply reply = fire(turn, name, reading(turn).wall);
+  if (std::holds_alternative<Refused>(reply.value)) {
+    // What cannot begin leaves nothing behind, and what waits does so by its own plan.
+    if (!before) {
+      turn.change().crons.crons.erase(name);
+      return reply;
+    }
+    edit(turn, name).plan = before->plan;
+    edit(turn, name).buffered = before->buffered;
+  }
   arm(turn, name);
   return reply;
 }

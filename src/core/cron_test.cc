@@ -636,6 +636,23 @@ TEST(Cron, OneThatIsNotEnabledRunsByThePlanOfTheRequest) {
   EXPECT_EQ(world.programs().size(), 2u);
 }
 
+TEST(Cron, OneThatIsNotEnabledAndCannotBeginStaysAsItWas) {
+  CronWorld world;
+  Definition definition = every(1h, Overlap::Allow);
+  definition.run = RunPipeline{"unknown", {}};
+  const auto refused = [&] {
+    return as<Refused>(world.ask(Command{RunNow{nightly, plan_of(definition)}}));
+  };
+  EXPECT_EQ(refused(), (Refused{Why::NotFound, "unknown"}));
+  EXPECT_EQ(world.state.crons, Table{});
+
+  const Plan plan = plan_of(every(1h, Overlap::BufferAll));
+  for (int i = 0; i < 3; ++i) world.ask(Command{RunNow{nightly, plan}});
+  const Table before = world.state.crons;
+  EXPECT_EQ(refused(), (Refused{Why::NotFound, "unknown"}));
+  EXPECT_EQ(world.state.crons, before);
+}
+
 TEST(Cron, WhatMakesNoSenseIsRefused) {
   CronWorld world;
   const auto why = [&](const CronName& name, Plan plan) {
