@@ -102,13 +102,25 @@ std::string text_of(const Shape& shape, const void* value, ProjectNo viewer) {
 }
 
 // One after the other each thing that can happen, with its defaults, is made of `value`; `visit` is
-// shown its fields.
+// shown its fields. Which of several it was, the verb depends on: a struct is shown with each of
+// the alternatives and enumerators of its fields.
 template <class Visit>
 void each_struct(const Shape& shape, void* value, const Visit& visit) {
-  if (shape.kind == Kind::Struct) return visit(shape);
-  if (shape.kind != Kind::Variant) return;
   for (const Alternative& each : shape.alternatives) {
     each_struct(*each.shape, each.emplace(value), visit);
+  }
+  if (shape.kind != Kind::Struct) return;
+  visit(shape);
+  for (const Field& field : shape.fields) {
+    void* const at = at_offset(value, field.offset);
+    for (const Alternative& each : field.shape->alternatives) {
+      each.emplace(at);
+      visit(shape);
+    }
+    for (std::size_t i = 0; i < field.shape->enumerators.size(); ++i) {
+      store_integer(at, field.shape->width, i);
+      visit(shape);
+    }
   }
 }
 

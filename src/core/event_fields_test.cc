@@ -42,5 +42,19 @@ TEST(EventFields, TheNamesAreThoseOfTheEventsThatAPatternMatches) {
   EXPECT_EQ(names("pipeline:nothing_like_it"), Names{});
 }
 
+TEST(EventFields, AVerbThatDependsOnWhatHappenedHasItsFieldsToo) {
+  const auto names = [](const char* text) { return field_names(parse_pattern(text)); };
+  const Names of_a_guard{"guard", "phase", "pipeline"};
+  for (const char* text : {"guard:waiting", "guard:passed", "guard:failed", "guard:*:timeout"}) {
+    EXPECT_EQ(names(text), of_a_guard) << text;
+  }
+  const Names of_a_strategy{"phase", "pipeline", "strategy"};
+  EXPECT_EQ(names("strategy:exhausted"), of_a_strategy);
+  EXPECT_EQ(names("strategy:*:fallback"), of_a_strategy);
+  for (const char* text : {"system:ready", "system:suspended", "system:late"}) {
+    EXPECT_EQ(names(text), Names{"what"}) << text;
+  }
+}
+
 }  // namespace
 }  // namespace reeve
