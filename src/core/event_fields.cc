@@ -24,10 +24,21 @@ std::string without_capitals(std::string_view name) {
   return text;
 }
 
+// As text_of_dashed() in codec/text_forms.
+std::string text_of_dashed(const Shape& shape, const void* value) {
+  std::string text;
+  for (const Field& field : shape.fields) {
+    if (!text.empty()) text += '-';
+    text += std::to_string(load_unsigned(at_offset(value, field.offset), field.shape->width));
+  }
+  return text;
+}
+
 // A name of a project is read in that project; a holder goes by its name, a process by its number.
 std::string text_of_struct(const Shape& shape, const void* value, ProjectNo viewer) {
   if (shape.name == "Holder") return static_cast<const Holder*>(value)->name;
   if (shape.name == "Process") return std::to_string(static_cast<const Process*>(value)->pid);
+  if (shape.dashed) return text_of_dashed(shape, value);
   const auto& name = *static_cast<const LockName*>(value);  // those are all alike
   const bool is_shared = name.project == shared_project && viewer != shared_project;
   return is_shared ? "//" + name.name : name.name;
@@ -43,7 +54,8 @@ bool can_have_text(const Shape& shape) {
     case Kind::Enum:
       return true;
     case Kind::Struct:
-      return shape.name.starts_with("Scoped") || shape.name == "Holder" || shape.name == "Process";
+      return shape.dashed || shape.name.starts_with("Scoped") || shape.name == "Holder" ||
+             shape.name == "Process";
     case Kind::Optional:
       return can_have_text(*shape.item);
     case Kind::Variant:

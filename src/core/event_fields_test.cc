@@ -56,5 +56,17 @@ TEST(EventFields, AVerbThatDependsOnWhatHappenedHasItsFieldsToo) {
   }
 }
 
+TEST(EventFields, TheRunOfACronIsAsPeopleWriteIt) {
+  const CronName nightly{default_project, "nightly"};
+  const auto run_of = [&](const cron::Run& run) {
+    for (const auto& [name, value] : fields_of(of(cron::Event{cron::HasFired{nightly, {}, run}}))) {
+      if (name == "run") return value;
+    }
+    return std::string("none");
+  };
+  EXPECT_EQ(run_of(PipelineId{9}), to_text(PipelineId{9}));
+  EXPECT_EQ(run_of(EffectId{12, 0}), "12-0");
+}
+
 }  // namespace
 }  // namespace reeve
