@@ -80,7 +80,6 @@ reeve::Reply on(Turn& turn, const Add& command) {
   ++edit(turn, project).open;
   add_note(turn, id, "", command.note);
   turn.emit(project, WasAdded{id, task.title, task.section, task.priority, said(command.note)});
-  serve_in_order(turn, project, task.section, turn.now());
   serve_any(turn, project, task.section, turn.now());
   return {Added{id}};
 }

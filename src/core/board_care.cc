@@ -22,7 +22,6 @@ void force_task(Turn& turn, BoardTaskId id, const ForceRelease& command) {
 void serve_all(Turn& turn, BoardTaskId id) {
   const BoardTask task = *find(turn, id);
   serve(turn, line_of(id, task), turn.now());
-  serve_in_order(turn, task.project, task.section, turn.now());
   serve_any(turn, task.project, task.section, turn.now());
 }
 

@@ -154,11 +154,8 @@ reeve::Reply wait_in_line(Turn& turn,
 // room for is expected as of the same moment, here and below: it comes before all that is due
 // later.
 void serve(Turn& turn, const Line& line, Time when);
-void serve_in_order(Turn& turn,
-                    ProjectNo project,
-                    const std::optional<SectionName>& where,
-                    Time when);
-// Something may have become free, at `where` if that is a section: those who wait for any task.
+// Something may have become free, at `where` if that is a section: those who take the sections in
+// order, wherever they stand, and then those who wait for any task.
 void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when);
 // What the runner has lets its other waits begin too, wherever they stand: those behind `after`.
 void serve_runner(Turn& turn, const RunnerName& runner, WaiterId after, Time when);

@@ -111,8 +111,8 @@ void look_at(Turn& turn, const DueKey& key) {
       [&](const RunnerSilence& what) { look_at(turn, what); },
       [&](const Forget& what) { forget(turn, what.task); },
       [&](const ServeLine& what) {
-        serve(turn, what.line, key.due);
-        serve_in_order(turn, key.project, std::nullopt, key.due);
+        // That of any is served with those in order, and after them.
+        if (what.line != Line{line_of_any(key.project)}) serve(turn, what.line, key.due);
         // Who was away has lost its place, and nobody else stands there.
         serve_any(turn, key.project, std::nullopt, key.due);
       },

@@ -176,7 +176,8 @@ std::optional<WaiterId> first_in_order(const Turn& turn, ProjectNo project) {
   return (*first).waiter;
 }
 
-void serve_in_order_of(Turn& turn, ProjectNo project, Time when) {
+// Those who take the sections in order, wherever they stand.
+void serve_in_order(Turn& turn, ProjectNo project, Time when) {
   while (const std::optional<WaiterId> first = first_in_order(turn, project)) {
     const WaiterId head = *first;
     if (!turn.may_touch()) {
@@ -297,20 +298,14 @@ void serve_after(Turn& turn, const RunnerName& runner, const reeve::Reply& given
   if (is_new) serve_runner(turn, runner, {}, when);
 }
 
-// There is something new to start: those who take the sections in order may want it.
-void serve_in_order(Turn& turn,
-                    ProjectNo project,
-                    const std::optional<SectionName>& where,
-                    Time when) {
+// The first of them can start whatever is free, but for what somebody in order waits for: he stands
+// in the line of a section, and that need not be the one that is free now. Of a section that
+// somebody has it is that runner who can, wherever it stands.
+void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when) {
   const auto head = [&](ProjectNo one) { return first_in_order(turn, one); };
   for (const ProjectNo one : concerned(turn, project, where, head)) {
-    serve_in_order_of(turn, one, when);
+    serve_in_order(turn, one, when);
   }
-}
-
-// The first of them can start whatever is free. Of a section that somebody has it is that runner
-// who can, wherever it stands.
-void serve_any(Turn& turn, ProjectNo project, const std::optional<SectionName>& where, Time when) {
   const Section* section = where ? find(turn, *where) : nullptr;
   // A copy of the name: where it stands may change.
   if (section && section->lock) serve_runner(turn, RunnerName(section->lock->runner), {}, when);
@@ -343,7 +338,6 @@ void wait_is_over(Turn& turn, WaiterId id) {
   // What it stood for may be another project's: a task has but one id in all of them.
   const ProjectNo project = project_of(turn, waiter.line);
   const std::optional<SectionName> section = section_of(waiter.line);
-  serve_in_order(turn, project, section, waiter.until);
   serve_any(turn, project, section, waiter.until);
 }
 
@@ -365,7 +359,6 @@ void leave(Turn& turn, WaiterId id, Left left) {
   remove(turn, id, left);
   turn.answer(id, {WaitEnded{left}});
   serve(turn, line, turn.now());
-  serve_in_order(turn, project, section_of(line), turn.now());
   serve_any(turn, project, section_of(line), turn.now());
 }
 
@@ -375,7 +368,6 @@ void came_back(Turn& turn, WaiterId id) {
   const Line line = waiter->line;
   const ProjectNo project = project_of(turn, line);
   serve(turn, line, turn.now());
-  serve_in_order(turn, project, section_of(line), turn.now());
   // What its runner got meanwhile is there for it, wherever it stands.
   const Waiter* still = find_waiter(turn, id);
   if (still && waits_for_its_own(turn, *still, turn.now())) try_to_serve(turn, id, turn.now());

@@ -185,6 +185,75 @@ TEST(BoardLines, InOrderTakesWhatIsAddedEarlier) {
   EXPECT_EQ(as<Started>(world.told(waiter)).task, back);
 }
 
+// Who takes the sections in order stands in the line of one. The first of them that is free may be
+// another by now, in whose line he was never.
+struct OrderWorld : BoardWorld {
+  RunnerName dan{default_project, "dan"};
+  RunnerName eve{default_project, "eve"};
+  BoardTaskId one;
+  BoardTaskId two;
+  WaiterId last;
+
+  WaiterId waits(const RunnerName& runner, bool start = true) {
+    return as<Waiting>(say(Next{runner, {{}, true, start}, Wait{10h}})).waiter;
+  }
+  // Eve took her place in the line of the frontend; the backend, which comes before it, is dan's.
+  void give_backend_to_dan() {
+    say(AddSection{backend});
+    start(add("front", frontend), bo);
+    waits(cy);
+    const WaiterId dans = waits(dan);
+    last = waits(eve);
+    one = add("one", backend);
+    two = add("two", backend);
+    say(PutBack{one, cy, {}});
+    say(LetGo{backend, cy});
+    ASSERT_EQ(as<Started>(told(dans)).task, one);
+  }
+};
+
+TEST(BoardLines, InOrderOneHasASectionThatIsLetGoWhereverOneStands) {
+  OrderWorld world;
+  world.give_backend_to_dan();
+  world.finish(world.one, world.dan);
+  EXPECT_TRUE(is<Ok>(world.told(world.last))) << "it is still dan's";
+  world.say(LetGo{backend, world.dan});
+  EXPECT_EQ(as<Started>(world.told(world.last)).task, world.two);
+}
+
+TEST(BoardLines, InOrderOneHasASectionThatIsFreedByForceWhereverOneStands) {
+  OrderWorld world;
+  world.give_backend_to_dan();
+  world.say(ForceRelease{backend, "root", ""});
+  EXPECT_EQ(as<Started>(world.told(world.last)).task, world.one);
+}
+
+TEST(BoardLines, InOrderOneHasASectionThatIsOverWhereverOneStands) {
+  OrderWorld world;
+  world.give_backend_to_dan();
+  for (int i = 0; i < 4; ++i) {
+    world.pass(30min);
+    world.say(RunnerHeartbeat{bo});
+  }
+  EXPECT_TRUE(is<Ok>(world.told(world.last))) << "it is dan's up to its limit";
+  world.pass(1ms);
+  EXPECT_EQ(as<Started>(world.told(world.last)).task, world.one);
+}
+
+TEST(BoardLines, InOrderOneHasWhatTheOneBeforeWasOnlyTold) {
+  OrderWorld world;
+  world.say(AddSection{backend});
+  world.start(world.add("front", frontend), bo);
+  const WaiterId first = world.waits(cy);
+  const WaiterId named = world.waits(world.dan, false);
+  const WaiterId third = world.waits(world.eve);
+  const BoardTaskId one = world.add("one", backend);
+  ASSERT_TRUE(is<Started>(world.told(first)));
+  world.say(ForceRelease{backend, "root", ""});
+  EXPECT_TRUE(is<Found>(world.told(named)));
+  EXPECT_EQ(as<Started>(world.told(third)).task, one);
+}
+
 TEST(BoardLines, ASectionThatIsOverIsNoLongerOnesOwn) {
   BoardWorld world;
   world.start(world.add("early", backend), bo);

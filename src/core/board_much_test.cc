@@ -85,6 +85,26 @@ TEST(BoardMuch, AllThatARunnerAskedForOneTaskComesWithItAlsoOverManySteps) {
   EXPECT_TRUE(is<Ok>(world.told(between)));
 }
 
+TEST(BoardMuch, InOrderOneIsNotOvertakenByWhoTakesAnyWhenAStepHadNoRoom) {
+  Crowd world;
+  world.say(SetLocking{default_project, {1min, 120min, 30min}});
+  world.say(AddSection{frontend});
+  world.start(world.add("back", backend), ana);
+  for (const char* name : {"x", "y", "z"}) {
+    for (const BoardTaskId task : world.add_many(250, SectionName{default_project, name})) {
+      world.quietly(Start{task, {default_project, name}, {}});
+    }
+  }
+  const WaiterId in_order = as<Waiting>(world.say(Next{bo, {{}, true, true}, Wait{10min}})).waiter;
+  const WaiterId any = as<Waiting>(world.say(Next{cy, {{}, false, true}, Wait{10min}})).waiter;
+  world.oversleep(1min + 1ms);
+  const BoardTaskId front = world.add("front", frontend);
+  EXPECT_TRUE(is<Ok>(world.told(in_order))) << "one step is bounded";
+  world.tick(6);
+  EXPECT_EQ(as<Started>(world.told(in_order)).task, front);
+  EXPECT_TRUE(is<Ok>(world.told(any)));
+}
+
 // A tick shares what it may touch with all that is due.
 TEST(BoardMuch, ARunnersTwoWaitsAreServedHoweverMuchElseIsDueInTheSameTick) {
   for (std::size_t others = limits::touched_a_step - 6; others <= limits::touched_a_step;

@@ -95,7 +95,6 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
   set_status(turn, id, Status::Pending);
   turn.emit(project, WasReleased{id, command.runner.name});
   after_release(turn, id, section);
-  serve_in_order(turn, project, section, turn.now());
   serve_any(turn, project, section, turn.now());
   return {Ok{}};
 }
