@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 // Waiting for whichever task is free first.
 namespace reeve::board {
 namespace {
@@ -50,6 +53,44 @@ TEST(BoardAny, WhatItsRunnerLetsGoIsForTheFirst) {
   const WaiterId waiter = world.waiter_for_any(bo);
   world.say(LetGo{backend, ana});
   EXPECT_EQ(as<Started>(world.told(waiter)).task, two);
+}
+
+// Who takes the sections in order stands there too when no section has an open task.
+TEST(BoardAny, InOrderNobodyOvertakesWhoStandsBeforeHimInTheSameLine) {
+  const std::vector<std::function<void(AnyWorld&, BoardTaskId)>> ways = {
+      [](AnyWorld& world, BoardTaskId task) { world.say(PutBack{task, ana, {}}); },
+      [](AnyWorld& world, BoardTaskId task) { world.say(ForceRelease{task, "root", ""}); },
+      [](AnyWorld& world, BoardTaskId) { world.pass(60min + 1ms); },
+      [](AnyWorld& world, BoardTaskId) { world.add("new"); },
+      [](AnyWorld& world, BoardTaskId) { world.add("new", backend); },
+  };
+  for (std::size_t i = 0; i < ways.size(); ++i) {
+    AnyWorld world;
+    const BoardTaskId task = world.add("alone");
+    world.start(task, ana);
+    const WaiterId first = world.waiter_for_any(bo, 10h);
+    const WaiterId second = as<Waiting>(world.say(Next{cy, {{}, true, true}, Wait{10h}})).waiter;
+    ways[i](world, task);
+    EXPECT_TRUE(is<Started>(world.told(first))) << i;
+    EXPECT_TRUE(is<Ok>(world.told(second))) << i;
+  }
+}
+
+TEST(BoardAny, InOrderOneIsServedThereWhenOnesTurnComes) {
+  AnyWorld world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  const WaiterId first = world.waiter_for_any(bo, 10h);
+  const WaiterId second = as<Waiting>(world.say(Next{cy, {{}, true, true}, Wait{10h}})).waiter;
+  const WaiterId third = world.waiter_for_any({default_project, "dan"}, 10h);
+  const BoardTaskId two = world.add("two", backend);
+  ASSERT_EQ(as<Started>(world.told(first)).task, two);
+  world.say(PutBack{task, ana, {}});
+  EXPECT_TRUE(is<Ok>(world.told(second))) << "the backend comes first, and bo has it";
+  EXPECT_EQ(as<Started>(world.told(third)).task, task);
+  world.say(PutBack{two, bo, {}});
+  world.say(LetGo{backend, bo});
+  EXPECT_EQ(as<Started>(world.told(second)).task, two);
 }
 
 TEST(BoardAny, WhatIsOverIsForTheFirst) {

@@ -176,6 +176,16 @@ std::optional<WaiterId> first_in_order(const Turn& turn, ProjectNo project) {
   return (*first).waiter;
 }
 
+// In the line of those who take any it is its first who is given something. One behind him who has
+// to wait for a section by now belongs in the line of that.
+bool is_behind_others_of_any(const Turn& turn, WaiterId id, Time when) {
+  const Waiter& waiter = *find_waiter(turn, id);
+  if (waiter.line != Line{line_of_any(waiter.runner.project)}) return false;
+  if (head_of(turn, waiter.line) == id) return false;
+  const Verdict verdict = look_for(turn, waiter.runner, waiter.wanted, when);
+  return !line_for(turn, waiter.runner, waiter.wanted, verdict);
+}
+
 // Those who take the sections in order, wherever they stand.
 void serve_in_order(Turn& turn, ProjectNo project, Time when) {
   while (const std::optional<WaiterId> first = first_in_order(turn, project)) {
@@ -191,6 +201,7 @@ void serve_in_order(Turn& turn, ProjectNo project, Time when) {
     }
     // Its turn comes when it is back (came_back), or goes to the next when it is not.
     if (!session::is_here(turn, find_waiter(turn, head)->session)) return;
+    if (is_behind_others_of_any(turn, head, when)) return;
     try_to_serve(turn, head, when);
     if (find_waiter(turn, head)) return;
   }

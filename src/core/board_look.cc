@@ -54,7 +54,8 @@ std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& r
 Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, Time when) {
   const Table& table = turn.state().board;
   if (const auto task = of_own_sections(turn, runner, when)) return CanStart{*task};
-  if (!in_order && awaited_head(turn, line_of_any(runner.project), runner)) return Nothing{true};
+  const bool is_kept = awaited_head(turn, line_of_any(runner.project), runner) != nullptr;
+  if (is_kept && !in_order) return Nothing{true};
   bool open = false;
   for (const ProjectNo project : {runner.project, shared_project}) {
     for (auto at = table.open_sections.lower_bound({project, 0, {}});
@@ -68,7 +69,9 @@ Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, T
       open = true;
     }
   }
-  if (const auto task = next_of_none(turn, runner, when)) return CanStart{*task};
+  // In order one asks for a section while there is one, and else for any, like those in that line.
+  const auto task = is_kept ? std::nullopt : next_of_none(turn, runner, when);
+  if (task) return CanStart{*task};
   const Project* project = table.projects.find(runner.project);
   return Nothing{open || (project && project->open > 0)};
 }

@@ -238,6 +238,23 @@ TEST(BoardSession, WhatIsFreeIsKeptForTheFirstWhoWaitsForAny) {
   EXPECT_EQ(as<Started>(world.told(bos)).task, task);
 }
 
+TEST(BoardSession, InOrderNobodyTakesWhatIsKeptForTheFirstWhoWaitsForAny) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  const Next any{bo, {{}, false, true}, Wait{30min}};
+  const WaiterId waiter = as<Waiting>(world.say(any, SessionId{5})).waiter;
+  world.input(Resumed{System::What::Ready});
+  world.say(PutBack{task, ana, {}});
+
+  EXPECT_EQ(as<Nothing>(world.next(cy, {{}, true, true})), Nothing{true});
+  const Next in_order{cy, {{}, true, true}, Wait{30min}};
+  const WaiterId second = as<Waiting>(world.say(in_order)).waiter;
+  world.input(session::Returned{SessionId{5}});
+  EXPECT_EQ(as<Started>(world.told(waiter)).task, task);
+  EXPECT_TRUE(is<Ok>(world.told(second)));
+}
+
 TEST(BoardSession, WhatWhoComesBackDoesNotTakeIsForWhoWaitsForAny) {
   Room world;
   const Next which{bo, {backend, false, false}, Wait{30min}};  // only to be named
