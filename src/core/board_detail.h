@@ -106,6 +106,8 @@ void see(Turn& turn, const RunnerName& runner);
 // Another has what was the runner's, or freed it: it is told with its next heartbeat.
 void lose(Turn& turn, const RunnerName& runner);
 
+// The lock of the task is over, and it is said. Nobody is served yet.
+void mark_expired(Turn& turn, BoardTaskId task);
 // The lock of a task, of a section, is no more. Nobody is served yet.
 void unlock(Turn& turn, BoardTaskId task);
 void unlock(Turn& turn, const SectionName& section);

@@ -33,7 +33,8 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
                end_waits_for_any(turn, before.project, before.section, when);
   }
   const BoardTask& task = *find(turn, what.task);
-  if (!task.lock || task.lock->due != when) return;  // it is another's by now
+  // It is another's by now, or was marked with its section.
+  if (!task.lock || task.lock->expired || task.lock->due != when) return;
   if (!told_all) return expect(turn, {task.project, when, what});
   const Time over = *over_at(task.lock->lease, turn.leases_from());
   if (over > when) {
@@ -43,11 +44,8 @@ void look_at(Turn& turn, const TaskLease& what, Time when) {
   }
   const ProjectNo project = task.project;
   const Line line = line_of(what.task, task);
-  const RunnerName runner = task.lock->runner;
-  turn.change().board.ready.insert(ready_key(what.task, task));
-  edit(turn, what.task).lock->expired = true;
-  turn.emit(project, HasExpired{what.task, runner});
-  const std::optional<SectionName> section = find(turn, what.task)->section;
+  const std::optional<SectionName> section = task.section;
+  mark_expired(turn, what.task);
   serve(turn, line, when);
   serve_any(turn, project, section, when);
 }

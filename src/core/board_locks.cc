@@ -217,10 +217,29 @@ void unlock(Turn& turn, BoardTaskId id) {
   if (section) look_sooner(turn, *section);
 }
 
+void mark_expired(Turn& turn, BoardTaskId id) {
+  const BoardTask& task = *find(turn, id);
+  const ProjectNo project = task.project;
+  const Tenure lock = *task.lock;
+  expect_no_more(turn, {project, lock.due, TaskLease{id}});
+  turn.change().board.ready.insert(ready_key(id, task));
+  edit(turn, id).lock->expired = true;
+  turn.emit(project, HasExpired{id, lock.runner});
+}
+
+// What its runner still has in it is over, be it that nobody has said so yet: a later start of the
+// daemon, from which leases count anew, must not make it good again beside the next one's.
 void unlock(Turn& turn, const SectionName& name) {
   const Section& section = *find(turn, name);
   if (!section.lock) return;
   const Tenure lock = *section.lock;
+  const PersistentSet<InSectionKey> held = turn.state().board.held_in_section;
+  for (auto at = held.lower_bound({name, {}}); at != held.end() && (*at).section == name; ++at) {
+    const Tenure& task = *find(turn, (*at).task)->lock;
+    if (task.runner != lock.runner || task.expired) continue;
+    turn.touch();
+    mark_expired(turn, (*at).task);
+  }
   expect_no_more(turn, {name.project, lock.due, SectionLease{name}});
   turn.change().board.held.erase({lock.runner, name});
   edit(turn, name).lock.reset();

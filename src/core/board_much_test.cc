@@ -105,6 +105,25 @@ TEST(BoardMuch, InOrderOneIsNotOvertakenByWhoTakesAnyWhenAStepHadNoRoom) {
   EXPECT_TRUE(is<Ok>(world.told(any)));
 }
 
+// What is over and not yet marked is so for good once another has the section.
+TEST(BoardMuch, InASectionThatChangesHandsNoTaskOfTheOneBeforeIsGoodAgain) {
+  for (const bool by_letting_go : {false, true}) {
+    Crowd world;
+    world.say(SetLocking{default_project, {1min, by_letting_go ? 5min : 1min, 30min}});
+    world.much_is_held();
+    const BoardTaskId one = world.add("one", backend);
+    const BoardTaskId two = world.add("two", backend);
+    world.start(one, ana);
+    world.oversleep(1min + 1ms);
+    if (by_letting_go) world.say(LetGo{backend, ana});
+    ASSERT_TRUE(is<Started>(world.start(two, bo)));
+    EXPECT_TRUE(world.task(one).lock->expired);
+    world.input(Resumed{System::What::Ready});
+    EXPECT_TRUE(is<Lost>(world.heartbeat(one, ana)));
+    EXPECT_TRUE(is<Extended>(world.heartbeat(two, bo)));
+  }
+}
+
 // A tick shares what it may touch with all that is due.
 TEST(BoardMuch, ARunnersTwoWaitsAreServedHoweverMuchElseIsDueInTheSameTick) {
   for (std::size_t others = limits::touched_a_step - 6; others <= limits::touched_a_step;
