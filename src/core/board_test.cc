@@ -452,6 +452,10 @@ TEST(Board, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(why(AddSection{backend}), (Refused{Why::Exists, "backend"}));
   EXPECT_EQ(why(Start{task, nobody, {}}), (Refused{Why::BadName, ""}));
   EXPECT_EQ(why(RunnerHeartbeat{nobody}), (Refused{Why::BadName, ""}));
+  const RunnerName of_two_lines{default_project, "a\nb"};
+  EXPECT_EQ(why(Finish{task, of_two_lines, {}, Status::Completed, ""}),
+            (Refused{Why::BadName, "a\nb"}));
+  EXPECT_EQ(why(PutBack{task, of_two_lines, {}}), (Refused{Why::BadName, "a\nb"}));
   EXPECT_EQ(why(Finish{task, ana, {}, Status::Pending, ""}), (Refused{Why::BadValue, "status"}));
   EXPECT_EQ(why(Finish{task, ana, {}, Status::InProgress, ""}), (Refused{Why::BadValue, "status"}));
   EXPECT_EQ(why(SetLocking{default_project, {0s, 1s, 1s}}),

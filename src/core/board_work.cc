@@ -1,5 +1,6 @@
 #include "base/match.h"
 #include "core/board_detail.h"
+#include "core/names.h"
 
 #include <utility>
 
@@ -25,6 +26,12 @@ std::optional<reeve::Reply> objection(const Turn& turn,
     return {{TaskLocked{id, task.lock->runner, last}}};
   }
   return std::nullopt;
+}
+
+// Also of somebody who is no runner, and may be nameless.
+std::optional<reeve::Reply> mistake_in_name(const RunnerName& who) {
+  if (who.name.empty() || is_good_name(who.name)) return std::nullopt;
+  return refused(Why::BadName, who.name);
 }
 
 // What another had, and too long, is ended or given back by this one: the other is told.
@@ -61,6 +68,7 @@ reeve::Reply on(Turn& turn, const Next& command) {
 }
 
 reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
+  if (const auto mistake = mistake_in_name(command.runner)) return *mistake;
   if (is_open(command.status)) return refused(Why::BadValue, "status");
   const BoardTask& task = *find(turn, id);
   // Before the token: who lost the task learns that it has ended.
@@ -84,6 +92,7 @@ reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
 }
 
 reeve::Reply on_task(Turn& turn, BoardTaskId id, const PutBack& command) {
+  if (const auto mistake = mistake_in_name(command.runner)) return *mistake;
   if (const auto answer = objection(turn, id, command.runner, command.token)) return *answer;
   const BoardTask& task = *find(turn, id);
   if (task.status == Status::Pending) return {Ok{}};
