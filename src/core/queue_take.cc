@@ -3,15 +3,22 @@
 #include "core/queue_place.h"
 
 #include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 namespace reeve::queue {
 namespace {
 
-const ReadyKey* first_ready(const Turn& turn, QueueNo no) {
+// The first of it, or the first that comes behind `after`, which may be of another queue.
+const ReadyKey* first_ready(const Turn& turn,
+                            QueueNo no,
+                            const std::optional<ReadyKey>& after = {}) {
   const PersistentSet<ReadyKey>& ready = turn.state().queues.ready;
-  const auto at = ready.lower_bound({no, 0, {}});
+  const auto at = after ? ready.upper_bound({no, after->below_top, after->item})
+                        : ready.lower_bound({no, 0, {}});
   return at != ready.end() && at->queue == no ? &*at : nullptr;
 }
 
@@ -24,9 +31,15 @@ void leave_to_tick(Turn& turn, QueueNo no, Time when) {
 }
 
 // The first that may be tried. What a lowered maximum has used up is not given to anybody: it ends
-// when its turn comes. None also if that was more than a step may touch: a tick goes on.
-const ReadyKey* first_to_try(Turn& turn, QueueNo no, Time when) {
-  while (const ReadyKey* key = first_ready(turn, no)) {
+// when its turn comes, as of `when`. None also if that was more than a step may touch: a tick goes
+// on.
+const ReadyKey* first_to_try(Turn& turn,
+                             QueueNo no,
+                             Time when,
+                             const std::optional<ReadyKey>& after = {}) {
+  while (!get(turn, no).paused) {
+    const ReadyKey* key = first_ready(turn, no, after);
+    if (!key) return nullptr;
     const ItemId id = key->item;
     const Item& item = *turn.state().queues.items.find(id);
     if (!is_exhausted(turn, item)) return key;
@@ -35,8 +48,7 @@ const ReadyKey* first_to_try(Turn& turn, QueueNo no, Time when) {
       return nullptr;
     }
     turn.touch();
-    exhaust(turn, id, std::string(rest_of(item).last_error), turn.now());
-    if (get(turn, no).paused) return nullptr;
+    exhaust(turn, id, std::string(rest_of(item).last_error), when);
   }
   return nullptr;
 }
@@ -67,48 +79,66 @@ bool is_open(const Turn& turn, QueueNo no) {
   return !queue.paused && queue.takers == 0;
 }
 
-// Up to `max` items of these queues, the best first over all of them.
-std::vector<TakenItem> take_best(Turn& turn,
-                                 const std::vector<QueueNo>& queues,
-                                 const Holder& holder,
-                                 const Boxed<HolderMeta>& meta,
-                                 std::uint32_t max) {
-  const auto first = [&](QueueNo no) {
-    const ReadyKey* key = get(turn, no).paused ? nullptr : first_to_try(turn, no, turn.now());
-    return key ? std::optional(*key) : std::nullopt;
-  };
-  // What has used up its attempts ends when it is looked at: it may go to another of these queues,
-  // and be better than what is first there, or wake a line there that takes that.
-  const bool several = queues.size() > 1;
-  if (several) std::ranges::for_each(queues, first);
+// Up to `max` items of these queues, the best first over all of them. What has used up its attempts
+// ends when it is looked at: it may go to another of these queues, and be better than what is first
+// there. So all of them are looked at anew, behind what was chosen by then, which was better.
+// Nothing of it is given to others meanwhile: whoever chooses stands first in these lines, or there
+// are none. But `waiter`, who stands in them, may be served by what ended: then nothing is chosen.
+std::vector<ItemId> choose(Turn& turn,
+                           const std::vector<QueueNo>& queues,
+                           std::uint32_t max,
+                           Time when,
+                           std::optional<WaiterId> waiter) {
+  std::vector<ItemId> chosen;
+  std::optional<ReadyKey> last;
   std::vector<ReadyKey> heads;
-  for (const QueueNo no : queues) {
-    if (const std::optional<ReadyKey> head = first(no)) heads.push_back(*head);
-  }
+  std::uint64_t ended = 0;
+  const auto is_served = [&] { return waiter && !turn.state().queues.takers.contains(*waiter); };
+  const auto look_at_all = [&] {
+    do {
+      ended = turn.state().queues.last_ended;
+      heads.clear();
+      for (const QueueNo no : queues) {
+        const ReadyKey* head = first_to_try(turn, no, when, last);
+        if (is_served()) return;
+        if (head) heads.push_back(*head);
+      }
+    } while (ended != turn.state().queues.last_ended);
+  };
   const auto better = [](const ReadyKey& a, const ReadyKey& b) {
     return std::pair(a.below_top, a.item) < std::pair(b.below_top, b.item);
   };
-  const auto look_again = [&](std::vector<ReadyKey>::iterator at) {
-    if (const std::optional<ReadyKey> head = first(at->queue)) {
-      *at = *head;
-    } else {
-      heads.erase(at);
-    }
-  };
 
-  std::vector<TakenItem> taken;
   std::size_t bytes = 0;
-  while (taken.size() < max && !heads.empty()) {
+  look_at_all();
+  while (!heads.empty() && !is_served()) {
     const auto best = std::min_element(heads.begin(), heads.end(), better);
-    if (several && first(best->queue) != *best) {
-      look_again(best);
-      continue;
+    bytes += turn.state().queues.items.find(best->item)->data.size();
+    if (!chosen.empty() && bytes > limits::batch_bytes) break;
+    // The first of them is counted by whoever serves the line.
+    if (waiter && !chosen.empty()) turn.touch();
+    chosen.push_back(best->item);
+    if (chosen.size() == max) break;
+    last = *best;
+    if (const ReadyKey* head = first_to_try(turn, best->queue, when, last)) {
+      *best = *head;
+    } else {
+      heads.erase(best);
     }
-    const Item& item = *turn.state().queues.items.find(best->item);
-    bytes += item.data.size();
-    if (!taken.empty() && bytes > limits::batch_bytes) break;
-    taken.push_back(claim(turn, best->item, holder, meta, visibility_of(turn, item)));
-    look_again(best);
+    if (ended != turn.state().queues.last_ended) look_at_all();
+  }
+  return is_served() ? std::vector<ItemId>{} : chosen;
+}
+
+std::vector<TakenItem> claim_all(Turn& turn,
+                                 const std::vector<ItemId>& chosen,
+                                 const Holder& holder,
+                                 const Boxed<HolderMeta>& meta) {
+  std::vector<TakenItem> taken;
+  taken.reserve(chosen.size());
+  for (const ItemId id : chosen) {
+    const Duration visibility = visibility_of(turn, *turn.state().queues.items.find(id));
+    taken.push_back(claim(turn, id, holder, meta, visibility));
   }
   return taken;
 }
@@ -132,28 +162,35 @@ void forget_place(Turn& turn, WaiterId waiter, SessionId session) {
 
 // Whether the taker got anything of the queues in whose line it is the first.
 bool serve_taker(Turn& turn, WaiterId waiter, Time when) {
-  const std::vector<QueueNo> queues = turn.state().queues.takers.find(waiter)->queues;
-  const auto is_its_turn = [&](QueueNo no) {
-    return !get(turn, no).paused && first_in_line(turn, no) == waiter;
-  };
-  // What has used up its attempts ends first: it may go to another queue that this taker waits for,
-  // and serve it there.
-  for (const QueueNo no : queues) {
-    if (is_its_turn(no)) first_to_try(turn, no, when);
-    if (!turn.state().queues.takers.contains(waiter)) return true;
-  }
+  const Taker& waiting = *turn.state().queues.takers.find(waiter);
+  const std::uint32_t max = waiting.max;
   std::vector<QueueNo> open;
-  for (const QueueNo no : queues) {
-    if (is_its_turn(no) && has_one_to_try(turn, no)) open.push_back(no);
+  for (const QueueNo no : waiting.queues) {
+    if (!get(turn, no).paused && first_in_line(turn, no) == waiter) open.push_back(no);
   }
-  if (open.empty()) return false;
-  // It leaves the lines before it takes, so that what ends meanwhile goes to the next; its session
-  // forgets the place behind the claims, so that it stays known.
+  // It keeps its places while what has used up its attempts ends, so that nobody is served before
+  // it from these queues.
+  const std::vector<ItemId> chosen = choose(turn, open, max, when, waiter);
+  if (!turn.state().queues.takers.contains(waiter)) return true;
+  if (chosen.empty()) return false;
+  // Its session forgets the place behind the claims, so that it stays known.
   const Taker taker = leave_lines(turn, waiter);
-  std::vector<TakenItem> items = take_best(turn, open, taker.holder, taker.meta, taker.max);
+  std::vector<TakenItem> items = claim_all(turn, chosen, taker.holder, taker.meta);
   forget_place(turn, waiter, taker.session);
   turn.answer(waiter, {Reply{Taken{std::move(items), false}}});
   return true;
+}
+
+// It gets nothing. Those behind it count as served as of `when`, or since their line goes on:
+// before that there was nothing for them.
+void give_up(Turn& turn, WaiterId waiter, Time when) {
+  const Taker taker = leave_lines(turn, waiter);
+  forget_place(turn, waiter, taker.session);
+  // Also at the end of its session: a key that it came with must not wait for ever.
+  turn.answer(waiter, {Reply{Taken{}}});
+  for (const QueueNo no : taker.queues) {
+    serve(turn, no, std::max(when, get(turn, no).unserved.value_or(when)));
+  }
 }
 
 // Clients of beanstalkd watch more tubes than anybody names locks. Who waits stands in as many
@@ -181,12 +218,30 @@ Holder with_claim(const Turn& turn, const Holder& holder) {
 
 bool waits(const Take& command) { return command.wait && *command.wait > Duration{0}; }
 
+// Whether these queues are there or can be made, all of them.
+std::optional<Refused> check_queues(const Turn& turn, const std::vector<QueueName>& names) {
+  std::set<QueueName> to_make;
+  for (const QueueName& name : names) {
+    if (std::optional<Refused> bad = check_name(turn, name)) return bad;
+    if (!find(turn, name)) to_make.insert(name);
+  }
+  const Table& table = turn.state().queues;
+  std::map<ProjectNo, std::size_t> all;
+  for (const QueueName& name : to_make) {
+    const std::uint32_t* count = table.queues_of.find(name.project);
+    if (++all[name.project] + (count ? *count : 0) > limits::names_a_project) {
+      return Refused{Why::OverLimit, "queues"};
+    }
+  }
+  const QueueNo numbers_left = std::numeric_limits<QueueNo>::max() - table.last_queue;
+  if (to_make.size() > numbers_left) return Refused{Why::OverLimit, "queues"};
+  return std::nullopt;
+}
+
 std::optional<Refused> check_take(const Turn& turn, const Take& command) {
   if (command.queues.empty()) return Refused{Why::BadValue, "queues"};
   if (command.queues.size() > queues_a_take) return Refused{Why::OverLimit, "queues"};
-  for (const QueueName& name : command.queues) {
-    if (std::optional<Refused> bad = check_name(turn, name)) return bad;
-  }
+  if (std::optional<Refused> bad = check_queues(turn, command.queues)) return bad;
   if (std::optional<Refused> bad = check_holder(turn, command.holder, command.meta)) {
     return bad;
   }
@@ -277,6 +332,8 @@ reeve::Reply take(Turn& turn, const Take& command) {
   if (std::optional<Refused> bad = check_take(turn, command)) return {*std::move(bad)};
   if (waits(command)) {
     if (std::optional<Refused> bad = check_wait(turn, command)) return {*std::move(bad)};
+    // What ended by that may have made a queue for the dead of another, and that was the last.
+    if (std::optional<Refused> bad = check_queues(turn, command.queues)) return {*std::move(bad)};
   }
 
   std::vector<QueueNo> queues;
@@ -288,8 +345,8 @@ reeve::Reply take(Turn& turn, const Take& command) {
   for (const QueueNo no : queues) {
     if (is_open(turn, no)) open.push_back(no);
   }
-  std::vector<TakenItem> items =
-      take_best(turn, open, command.holder, tidied(command.meta), command.max);
+  const std::vector<ItemId> chosen = choose(turn, open, command.max, turn.now(), {});
+  std::vector<TakenItem> items = claim_all(turn, chosen, command.holder, tidied(command.meta));
   if (items.empty() && waits(command)) return join_line(turn, command, std::move(queues));
   // Only now: what has used up its attempts may have paused them.
   const auto is_paused = [&](QueueNo no) { return get(turn, no).paused; };
@@ -359,7 +416,8 @@ void serve(Turn& turn, QueueNo no, Time when) {
     turn.touch();
     const Taker& taker = *turn.state().queues.takers.find(*waiter);
     if (taker.until && *taker.until <= when) {
-      leave(turn, *waiter, Left::TimedOut);
+      // As of `when` and not of its limit: only now there is something for those behind it.
+      give_up(turn, *waiter, when);
     } else if (!session::is_here(turn, taker.session) || !serve_taker(turn, *waiter, when)) {
       return;
     }
@@ -367,14 +425,10 @@ void serve(Turn& turn, QueueNo no, Time when) {
 }
 
 void leave(Turn& turn, WaiterId waiter, Left left) {
-  if (!turn.state().queues.takers.contains(waiter)) return;
-  const Taker taker = leave_lines(turn, waiter);
-  forget_place(turn, waiter, taker.session);
-  // Also at the end of its session: a key that it came with must not wait for ever.
-  turn.answer(waiter, {Reply{Taken{}}});
+  const Taker* taker = turn.state().queues.takers.find(waiter);
+  if (!taker) return;
   // Those behind it count as served when it left, however late we heard of that.
-  const Time when = left == Left::TimedOut ? taker.until.value_or(turn.now()) : turn.now();
-  for (const QueueNo no : taker.queues) serve(turn, no, when);
+  give_up(turn, waiter, left == Left::TimedOut ? taker->until.value_or(turn.now()) : turn.now());
 }
 
 void came_back(Turn& turn, WaiterId waiter) {

@@ -282,8 +282,8 @@ TEST(QueueTakers, WhoWaitsForAQueueAndItsDeadLettersIsAnsweredOnce) {
   served(2);
 }
 
-// What ends while he is being served is the next one's.
-TEST(QueueTakers, WhoIsServedFromAQueueIsNotServedFromItsDeadLettersMeanwhile) {
+// What ends while he is being served is his too, if he is the first there.
+TEST(QueueTakers, WhoIsServedFromAQueueIsServedFromItsDeadLettersToo) {
   QueueWorld world;
   Config config = plain();
   config.dead_letter = lost;
@@ -300,14 +300,14 @@ TEST(QueueTakers, WhoIsServedFromAQueueIsNotServedFromItsDeadLettersMeanwhile) {
 
   world.ask(Resume{bugs});
 
-  ASSERT_EQ(world.got(first).size(), 2u);
+  ASSERT_EQ(world.got(first).size(), 3u);
   EXPECT_EQ(world.got(first)[0].id, urgent);
-  EXPECT_EQ(world.got(first)[1].id, last);
-  ASSERT_EQ(world.got(second).size(), 1u);
-  EXPECT_EQ(world.got(second)[0].id, spent);
+  EXPECT_EQ(world.got(first)[1].id, spent);
+  EXPECT_EQ(world.got(first)[2].id, last);
+  EXPECT_FALSE(world.was_answered(second));
 }
 
-// What ends while he is being served wakes the line of the dead letters, which he has left.
+// What ends while he is being served wakes the line of the dead letters, in which he is the first.
 TEST(QueueTakers, AreGivenAnItemOnceAlsoIfAnotherIsServedMeanwhile) {
   QueueWorld world;
   Config config = plain();
@@ -328,12 +328,12 @@ TEST(QueueTakers, AreGivenAnItemOnceAlsoIfAnotherIsServedMeanwhile) {
 
   world.input(session::Returned{SessionId{7}});
 
-  ASSERT_EQ(world.got(second).size(), 1u);
-  EXPECT_EQ(world.got(second)[0].id, letter);
-  ASSERT_EQ(world.got(first).size(), 2u);
+  ASSERT_EQ(world.got(first).size(), 3u);
   EXPECT_EQ(world.got(first)[0].id, urgent);
-  EXPECT_EQ(world.got(first)[1].id, spent);
-  EXPECT_TRUE(world.completes(lost, world.got(second)[0]));
+  EXPECT_EQ(world.got(first)[1].id, letter);
+  EXPECT_EQ(world.got(first)[2].id, spent);
+  EXPECT_TRUE(world.completes(lost, world.got(first)[2]));
+  EXPECT_FALSE(world.was_answered(second));
 }
 
 TEST(QueueTakers, GetWhatIsUsedUpFromItsDeadLettersInWhateverOrderTheQueuesAreNamed) {
@@ -406,6 +406,64 @@ TEST(QueueTakers, GetWhatStoodBehindManyThatWereUsedUpHoweverLateTheTick) {
 
   ASSERT_EQ(world.got(waiter).size(), 1u);
   EXPECT_EQ(world.got(waiter)[0].id, fresh);
+}
+
+// What one of them gets counts as so much that a step has touched.
+TEST(QueueTakers, OfALineGetLargeBatchesAPartAStep) {
+  QueueWorld world;
+  world.create(bugs, plain());
+  std::vector<WaiterId> waiters;
+  for (int i = 0; i < 4; ++i) waiters.push_back(world.await({bugs}, 10s, {}, limits::batch_items));
+  world.ask(Pause{bugs, {}});
+  for (int i = 0; i < 4; ++i) {
+    world.ask(Push{bugs, std::vector<NewItem>(limits::batch_items, with(0))});
+  }
+
+  world.ask(Resume{bugs});
+
+  EXPECT_EQ(world.counts(bugs).processing, limits::batch_items);
+  world.stamp.now = at(1min);
+  for (int i = 0; i < 3; ++i) world.input(Tick{});
+  EXPECT_EQ(world.got(waiters[3]).size(), limits::batch_items) << "they were there in time";
+}
+
+// The item was his until now.
+TEST(QueueTakers, WhoseWaitIsOverGetNothingBehindOneWhoIsBackLater) {
+  QueueWorld world;
+  const WaiterId away = world.await({bugs}, 1h, SessionId{7});
+  std::vector<WaiterId> over;
+  for (int i = 0; i < 300; ++i) over.push_back(world.await({bugs}, 5s + i * 1ms));
+  const WaiterId ten = world.await({bugs}, 10s);
+  world.input(Resumed{});
+  world.ask(Push{bugs, std::vector<NewItem>(400, with(0))});
+
+  world.stamp.now = at(9s);
+  world.input(session::Returned{SessionId{7}});
+
+  for (int i = 0; i < 3; ++i) world.input(Tick{});
+  EXPECT_EQ(world.got(away).size(), 1u);
+  for (const WaiterId waiter : over) EXPECT_TRUE(world.got(waiter).empty());
+  EXPECT_EQ(world.got(ten).size(), 1u);
+}
+
+TEST(QueueTakers, MakeNoMoreQueuesThanThereMayBe) {
+  QueueWorld world;
+  world.await({chores});
+  const auto ask = [&](std::uint32_t queues, bool named_twice) {
+    State state = world.state;
+    state.queues.queues_of.set(default_project, limits::names_a_project - 2);
+    std::vector<QueueName> names;
+    for (std::uint32_t i = 0; i < queues; ++i) {
+      names.push_back({default_project, "q" + std::to_string(i)});
+      if (named_twice) names.push_back(names.back());
+    }
+    names.push_back(chores);
+    const queue::Command take = Take{names, ana, {}, 1, 1s};
+    return apply(std::move(state), Request{default_project, {}, true, {}, take}, world.stamp).reply;
+  };
+  EXPECT_TRUE(is<Waiting>(ask(2, false)));
+  EXPECT_TRUE(is<Waiting>(ask(2, true)));
+  EXPECT_TRUE(refuses(ask(3, false), Why::OverLimit, "queues"));
 }
 
 }  // namespace
