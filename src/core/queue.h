@@ -96,8 +96,8 @@ struct RedriveAll {
   bool operator==(const RedriveAll&) const = default;
 };
 
-// Drops what was there when it was asked for. What others take meanwhile is theirs, and nothing
-// that came later goes in its place.
+// Drops what was there when it was asked for. What others take meanwhile is theirs, also when they
+// give it back, and nothing that came later, or came back, goes in its place.
 struct PurgeAll {
   QueueNo queue = 0;
   ItemState state = ItemState::Dead;

@@ -99,11 +99,12 @@ std::optional<ItemId> next_to_purge(const Turn& turn, PurgeAll& chore) {
   return std::nullopt;
 }
 
-// Pushed, or brought by its death, after the purge was asked for. (Whoever waits for it has his
-// number from that moment.)
+// Pushed, or pending again, or brought from elsewhere, after the purge was asked for. (Whoever
+// waits for it has his number from that moment.)
 bool came_later(const Turn& turn, ItemId id, const PurgeAll& chore) {
+  if (!chore.waiter) return false;
   const Item& item = *turn.state().queues.items.find(id);
-  return (chore.waiter && id.value > chore.waiter.value) || rest_of(item).ended > chore.last;
+  return id.value > chore.waiter.value || rest_of(item).came_after >= chore.waiter.value;
 }
 
 bool can_be_redriven(const Item& item) {
@@ -164,19 +165,38 @@ std::optional<ItemId> next_item(const Turn& turn, RedriveAll& chore) {
   return std::nullopt;
 }
 
+// How many purges of what is pending go on in a queue: what comes back meanwhile is told from what
+// was there.
+void begins(Turn& /*turn*/, const RedriveAll& /*chore*/) {}
+void ends(Turn& /*turn*/, const RedriveAll& /*chore*/) {}
+
+void begins(Turn& turn, const PurgeAll& chore) {
+  if (chore.state == ItemState::Pending) ++turn.change().queues.queues.edit(chore.queue)->purges;
+}
+
+// The queue may have been removed since; and one that an older daemon began was not counted.
+void ends(Turn& turn, const PurgeAll& chore) {
+  const Queue* queue = turn.state().queues.queues.find(chore.queue);
+  if (!queue || queue->purges == 0 || chore.state != ItemState::Pending) return;
+  --turn.change().queues.queues.edit(chore.queue)->purges;
+}
+
 // As much of the chore as this step may do; what is left goes on with the next tick, and then the
 // answer comes later.
 template <class All>
 reeve::Reply begin(Turn& turn, All chore) {
   if (go_on(turn, chore)) return {Reply{Counted{chore.done}}};
   chore.waiter = turn.next_id<WaiterId>();
+  begins(turn, chore);
   turn.later(chore);
   return {Waiting{chore.waiter}};
 }
 
 template <class All>
 bool finished(Turn& turn, const All& chore) {
-  if (chore.waiter) turn.answer(chore.waiter, {Reply{Counted{chore.done}}});
+  if (!chore.waiter) return true;
+  ends(turn, chore);
+  turn.answer(chore.waiter, {Reply{Counted{chore.done}}});
   return true;
 }
 

@@ -12,6 +12,7 @@ namespace {
 struct Found {
   Counts counts;
   std::uint32_t takers = 0;
+  std::uint32_t purges = 0;
 };
 
 class Check {
@@ -22,6 +23,10 @@ class Check {
   void run() {
     for (const auto& [id, item] : table_.items) check_item(id, item);
     for (const auto& [waiter, taker] : table_.takers) check_taker(waiter, taker);
+    for (const auto& [number, chore] : state_.chores.waiting) {
+      const PurgeAll* purge = std::get_if<PurgeAll>(&chore);
+      if (purge && purge->state == ItemState::Pending) ++found_[purge->queue].purges;
+    }
     check_sizes();
     for (const auto& [no, queue] : table_.queues) check_queue(no, queue);
     check_names();
@@ -71,6 +76,7 @@ class Check {
     expect(pending || !rest.not_before, thing, "has a delay and is not pending");
     expect(ended == rest.ended_at.has_value(), thing, "has an end, or none, against its state");
     expect(ended || rest.ended == 0 || (pending && rest.origin), thing, "ended, and did not die");
+    expect(rest.came_after <= (pending ? state_.last_number : 0), thing, "came later than now");
     expect(item.state == ItemState::Dead || rest.reason.empty(), thing, "has a reason, alive");
     if (ended) {
       const auto& index = item.state == ItemState::Dead ? table_.dead : table_.completed;
@@ -159,6 +165,7 @@ class Check {
     expect(counts.completed == found.counts.completed, thing, "miscounts completed");
     expect(counts.dead == found.counts.dead, thing, "miscounts dead");
     expect(queue.takers == found.takers, thing, "miscounts its line");
+    expect(queue.purges == found.purges, thing, "miscounts its purges");
     expect(counts.pushed + counts.moved_in == counts.pending + counts.processing +
                                                   counts.completed + counts.dead + counts.dropped +
                                                   counts.forgotten + counts.moved_out,

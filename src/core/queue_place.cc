@@ -270,6 +270,12 @@ void place(Turn& turn, ItemId id, Item& item) {
   }
 }
 
+void note_coming(Turn& turn, Item& item) {
+  const bool is_purged = item.state == ItemState::Pending && get(turn, item.queue).purges > 0;
+  const std::uint64_t came_after = is_purged ? turn.state().last_number : 0;
+  if (rest_of(item).came_after != came_after) item.rest.edit().came_after = came_after;
+}
+
 void insert(Turn& turn, ItemId id, Item item) {
   Table& table = turn.change().queues;
   table.bytes += weight_of(item);

@@ -37,13 +37,20 @@ const Item* find(const Turn& turn, QueueNo no, ItemId id);
 void lift(Turn& turn, ItemId id, Item& item);
 void place(Turn& turn, ItemId id, Item& item);
 
+// It has become pending in its queue, or is so no more: whether a purge there came first.
+void note_coming(Turn& turn, Item& item);
+
 // The one way to move an item.
 template <class Change>
 void rearrange(Turn& turn, ItemId id, Change change) {
   Item& item = *turn.change().queues.items.edit(id);
   lift(turn, id, item);
   const std::uint64_t before = weight_of(item);
+  const QueueNo from = item.queue;
+  const bool was_pending = item.state == ItemState::Pending;
   change(item);
+  const bool is_pending = item.state == ItemState::Pending;
+  if (was_pending != is_pending || from != item.queue) note_coming(turn, item);
   turn.change().queues.bytes += weight_of(item) - before;
   place(turn, id, item);
 }

@@ -104,5 +104,51 @@ TEST_F(QueuePurge, WhatComesFromElsewhereMeanwhileStays) {
   EXPECT_EQ(still_there({elsewhere}), 1u);
 }
 
+// Redriven from here, redriven from the dead letters, given back, and failed: each has an old
+// number.
+TEST_F(QueuePurge, WhatComesBackMeanwhileStaysAndNothingOldInItsPlace) {
+  for (const int way : {0, 1, 2, 3}) {
+    world = QueueWorld{};
+    Config config = plain();
+    config.max_attempts = way == 3 ? 5 : 1;
+    if (way == 1) config.dead_letter = lost;
+    world.create(bugs, config);
+    const ItemId back = world.push(bugs, with(1));
+    const TakenItem taken = world.take(bugs);
+    if (way < 2) world.fail(bugs, taken);
+    const std::vector<ItemId> old = push_many(300);
+    const std::vector<ItemId> urgent = push_many(300, with(2));
+    const WaiterId waiter = purge();
+
+    if (way < 2) world.ask(Redrive{way == 0 ? bugs : lost, {back}, false, {}});
+    if (way == 2) world.release(bugs, taken);
+    if (way == 3) world.fail(bugs, taken);
+
+    ASSERT_EQ(world.state_of(back), ItemState::Pending);
+    tick();
+    EXPECT_EQ(as<Counted>(world.answer_to(waiter)), Counted{600});
+    EXPECT_EQ(still_there({back}), 1u) << "way " << way;
+    EXPECT_EQ(still_there(old) + still_there(urgent), 0u);
+    EXPECT_EQ(world.counts(bugs).pending, 1u);
+    // Of one that is asked for from now on it is there like any other.
+    EXPECT_EQ(as<Counted>(world.ask(Purge{bugs, ItemState::Pending})), Counted{1});
+  }
+}
+
+TEST_F(QueuePurge, WhatCameBackDuringOneGoesWithTheNextThatWasAskedForSince) {
+  const ItemId back = world.push(bugs, with(1));
+  const TakenItem taken = world.take(bugs);
+  push_many(1000);
+  const WaiterId first = purge();
+  world.release(bugs, taken);
+  const WaiterId second = purge();
+  const std::vector<ItemId> late = push_many(10);
+  tick();
+  EXPECT_EQ(as<Counted>(world.answer_to(first)).items + as<Counted>(world.answer_to(second)).items,
+            1001u);
+  EXPECT_EQ(still_there({back}), 0u);
+  EXPECT_EQ(still_there(late), 10u);
+}
+
 }  // namespace
 }  // namespace reeve::queue

@@ -67,6 +67,7 @@ struct Queue {
   std::uint32_t takers = 0;          // in its line
   std::optional<Time> unserved;      // since when its line goes on with the next tick
   Counts counts;
+  std::uint32_t purges = 0;  // of what is pending, that go on with the next tick
 
   bool operator==(const Queue&) const = default;
 };
@@ -108,6 +109,9 @@ struct Rest {
   // Completed, Dead: the order of ending. Pending among dead letters: of its death, until it is
   // tried there.
   std::uint64_t ended = 0;
+  // Pending, and came while its queue was being purged: the last number that had been given by
+  // then. A purge that was asked for before leaves it where it is.
+  std::uint64_t came_after = 0;
 
   bool operator==(const Rest&) const = default;
 };
