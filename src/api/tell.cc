@@ -269,6 +269,11 @@ std::string over_limit(std::string_view thing, std::string_view subject) {
                        reeve::limits::item_bytes >> 20U,
                        reeve::limits::item_bytes);
   }
+  if (subject == "dead_letter") {
+    return fmt::format("{}: at most {} queues may stand behind one another by `dead_letter`",
+                       thing,
+                       reeve::limits::queues_a_chain);
+  }
   return fmt::format("{}: more {} than there may be, see docs/protocol.md, Limits", thing, subject);
 }
 

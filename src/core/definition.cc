@@ -64,18 +64,18 @@ std::optional<QueueName> dead_letter_of(const Turn& turn,
   return queue ? queue->config.dead_letter : std::nullopt;
 }
 
-// Two walk along the chain, one twice as fast: they meet exactly if it goes round.
-bool goes_round(const Turn& turn, ProjectNo project, const Set& set, const QueueName& from) {
-  const auto next = [&](const std::optional<QueueName>& at) {
-    return at ? dead_letter_of(turn, project, set, *at) : std::nullopt;
-  };
-  std::optional<QueueName> slow = from;
-  std::optional<QueueName> fast = next(slow);
-  while (fast && fast != slow) {
-    slow = next(slow);
-    fast = next(next(fast));
+// Whether the dead letters of this queue, which is called so in the set, go round or on too long.
+std::optional<Refused> check_chain(const Turn& turn,
+                                   ProjectNo project,
+                                   const Set& set,
+                                   const std::string& text) {
+  std::vector<QueueName> chain = {scoped_name<QueueName>(project, text)};
+  while (const auto next = dead_letter_of(turn, project, set, chain.back())) {
+    if (std::ranges::find(chain, *next) != chain.end()) return Refused{Why::Loop, text};
+    if (chain.size() == limits::queues_a_chain) return Refused{Why::OverLimit, "dead_letter"};
+    chain.push_back(*next);
   }
-  return fast.has_value();
+  return std::nullopt;
 }
 
 std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set& set) {
@@ -105,9 +105,7 @@ std::optional<Refused> check_set(const Turn& turn, ProjectNo project, const Set&
     if (!state.projects.projects.contains(config.dead_letter->project)) {
       return Refused{Why::NotFound, "project"};
     }
-    if (goes_round(turn, project, set, scoped_name<QueueName>(project, name))) {
-      return Refused{Why::Loop, name};
-    }
+    if (bad = check_chain(turn, project, set, name); bad) return bad;
   }
   for (const auto& [name, strategy] : set.strategies) {
     for (const Approach& approach : strategy.approaches) {

@@ -139,6 +139,12 @@ TEST(Definition, WhatTheLoaderMustNotLetThroughIsRefused) {
               set.queues.set("c", dead_to("b"));
             }),
             (Refused{Why::Loop, "a"}));
+  EXPECT_EQ(refusal([&](Set& set) {
+              for (std::size_t i = 0; i < limits::queues_a_chain; ++i) {
+                set.queues.set("q" + std::to_string(i), dead_to("q" + std::to_string(i + 1)));
+              }
+            }),
+            (Refused{Why::OverLimit, "dead_letter"}));
   EXPECT_EQ(refusal([](Set& set) { set.hooks.push_back({"a::b", "true"}); }),
             (Refused{Why::BadValue, "a::b"}));
   EXPECT_EQ(refusal([](Set& set) {

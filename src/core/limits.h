@@ -20,6 +20,7 @@ inline constexpr std::size_t batch_bytes = std::size_t{4} << 20;
 inline constexpr std::size_t projects = 1000;
 inline constexpr std::size_t names_a_project = 100'000;  // of locks; of semaphores; of queues
 inline constexpr std::size_t names_a_request = 64;
+inline constexpr std::size_t queues_a_chain = 32;  // of dead letters: behind one another
 inline constexpr std::size_t waiters_a_line = 10'000;
 inline constexpr std::size_t open_pipelines = 100'000;
 inline constexpr std::uint32_t pipelines_within = 32;                // a child of a child of ...

@@ -13,18 +13,19 @@
 namespace reeve::queue {
 namespace {
 
-// Whether the chain of dead letters that begins at `to` comes back to `name`.
-bool loops(const Turn& turn, const QueueName& name, const QueueName& to) {
+// Whether the dead letters of `name` would come back to it, or go on too long. (Somebody may still
+// send to the first of a long chain: what one request looks at is bounded all the same.)
+std::optional<Refused> check_chain(const Turn& turn, const QueueName& name, const QueueName& to) {
   const Table& table = turn.state().queues;
   const QueueName* at = &to;
-  while (*at != name) {
+  for (std::size_t length = 2; length <= limits::queues_a_chain; ++length) {
+    if (*at == name) return Refused{Why::Loop, to.name};
     const QueueNo* no = table.names.find(*at);
-    if (!no) return false;
-    const std::optional<QueueName>& next = table.queues.find(*no)->config.dead_letter;
-    if (!next) return false;
-    at = &*next;
+    const Queue* queue = no ? table.queues.find(*no) : nullptr;
+    if (!queue || !queue->config.dead_letter) return std::nullopt;
+    at = &*queue->config.dead_letter;
   }
-  return true;
+  return Refused{Why::OverLimit, "dead_letter"};
 }
 
 std::optional<Refused> check_config(const Turn& turn, const Create& create) {
@@ -32,10 +33,7 @@ std::optional<Refused> check_config(const Turn& turn, const Create& create) {
   if (std::optional<Refused> mistake = mistake_in(config)) return mistake;
   if (!config.dead_letter) return std::nullopt;
   if (std::optional<Refused> bad = check_name(turn, *config.dead_letter)) return bad;
-  if (loops(turn, create.name, *config.dead_letter)) {
-    return Refused{Why::Loop, config.dead_letter->name};
-  }
-  return std::nullopt;
+  return check_chain(turn, create.name, *config.dead_letter);
 }
 
 reeve::Reply create(Turn& turn, const Create& command) {

@@ -390,6 +390,21 @@ TEST(Queue, RefusesABadConfiguration) {
   EXPECT_TRUE(refuses(world.ask(Create{{default_project, ""}, {}}), Why::BadName, ""));
 }
 
+// Else one request would walk along all the queues that there are.
+TEST(Queue, AChainOfDeadLettersHasItsLimit) {
+  QueueWorld world;
+  const auto named = [](std::size_t number) {
+    return QueueName{default_project, "q" + std::to_string(number)};
+  };
+  const auto create = [&](std::size_t number) {
+    Config config;
+    config.dead_letter = named(number - 1);
+    return world.ask(Create{named(number), config});
+  };
+  for (std::size_t i = 1; i < limits::queues_a_chain; ++i) EXPECT_TRUE(is<Ok>(create(i)));
+  EXPECT_TRUE(refuses(create(limits::queues_a_chain), Why::OverLimit, "dead_letter"));
+}
+
 TEST(Queue, AChainOfDeadLettersMayNotLoop) {
   QueueWorld world;
   const auto dead_letters_to = [](const QueueName& to) {
