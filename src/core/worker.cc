@@ -31,6 +31,10 @@ std::uint64_t busy_with(const Worker& worker) {
   return worker.active.size() + worker.taking.size();
 }
 
+bool rests(const Turn& turn, const Worker& worker) {
+  return worker.look_at && *worker.look_at > turn.now();
+}
+
 reeve::Reply working(const Worker& worker) {
   return {Working{busy_with(worker), worker.concurrency}};
 }
@@ -90,6 +94,14 @@ bool begin(Turn& turn, const WorkerName& name, const queue::TakenItem& item) {
 
 // The queue puts the claim behind it.
 Holder holder_for(const WorkerName& name) { return {name.project, "worker " + name.name}; }
+
+// Whether its queue goes on with the next tick: what can be taken may stand behind what a step had
+// no room for.
+bool goes_on(const Turn& turn, const QueueName& queue) {
+  const queue::Table& queues = turn.state().queues;
+  const queue::QueueNo* no = queues.names.find(queue);
+  return no && queues.queues.find(*no)->unserved;
+}
 
 void announce_idle(Turn& turn, const WorkerName& name) {
   const Worker& worker = *find(turn, name);
@@ -151,11 +163,20 @@ void poll(Turn& turn, const WorkerName& name) {
 
 }  // namespace
 
+void poll_instead(Turn& turn, const QueueName& queue) {
+  each_of(turn, queue, [&](const WorkerName& one) {
+    if (is_polled(turn, queue)) return;
+    poll(turn, one);
+    arm(turn, one);
+  });
+}
+
 void fill(Turn& turn, const WorkerName& name) {
   std::optional<Time> again;
   while (true) {
     const Worker* worker = find(turn, name);
     if (!worker || !worker->started || worker->starting) return;
+    if (rests(turn, *worker)) return arm(turn, name);
     if (busy_with(*worker) >= worker->concurrency) break;
     if (!turn.may_touch()) {
       again = turn.now();
@@ -164,6 +185,10 @@ void fill(Turn& turn, const WorkerName& name) {
     const QueueName queue = worker->queue;
     const std::optional<queue::TakenItem> item =
         queue::take_for_pipeline(turn, queue, holder_for(name));
+    if (!item && goes_on(turn, queue)) {
+      again = turn.now();
+      break;
+    }
     if (!item) {
       announce_idle(turn, name);
       break;
@@ -214,8 +239,8 @@ void taken(Turn& turn, const WorkerName& name, EffectId effect, const Outcome& o
   if (item && (!worker.started || worker.queue != taking.queue)) {
     queue::give_back(turn, taking.item, taking.claim);
   } else if (item && outcome.ended == Ended::Unknown) {
-    // It is asked again, but not without a pause, for it may have ended who asked; and the item must
-    // not wake us in the same step.
+    // It is asked again, but not without a pause, for it may have ended who asked; and the item
+    // must not wake us in the same step.
     edit(turn, name).look_at = saturating_add(turn.now(), patience);
     queue::give_back(turn, taking.item, taking.claim);
     return arm(turn, name);
@@ -350,8 +375,7 @@ std::optional<Token> reopen(Turn& turn, const pipeline::ByWorker& by, PipelineId
 void queue_ready(Turn& turn, const QueueName& queue) {
   each_of(turn, queue, [&](const WorkerName& name) {
     const Worker& worker = *find(turn, name);
-    const bool rests = worker.look_at && *worker.look_at > turn.now();
-    if (busy_with(worker) >= worker.concurrency || rests) return;
+    if (busy_with(worker) >= worker.concurrency || rests(turn, worker)) return;
     look_again(turn, name, turn.now());
     arm(turn, name);
     turn.perform(Effect{Inner{WakeWorker{name}}});

@@ -35,6 +35,16 @@ void forget_looks(Worker& worker) {
   worker.polls_fail_since.reset();
 }
 
+// What a person says is done at once.
+void end_rest(Turn& turn, const WorkerName& name) {
+  if (rests(turn, *find(turn, name))) edit(turn, name).look_at.reset();
+}
+
+// The queue whose source it polls.
+std::optional<QueueName> polled_by(const Worker* worker) {
+  return worker && worker->polling ? std::optional(worker->queue) : std::nullopt;
+}
+
 std::optional<Refused> mistake_in(const definition::Worker& worker) {
   if (!is_good_name(scoped_name<QueueName>({}, worker.queue).name))
     return Refused{Why::BadName, worker.queue};
@@ -60,6 +70,7 @@ reeve::Reply apply_one(Turn& turn, const Start& command) {
   const Worker* before = find(turn, name);
   const bool goes_on = before && before->started && before->set == command.set &&
                        before->environment == command.environment;
+  const std::optional<QueueName> was_polled = polled_by(before);
   if (!goes_on) {
     definition::pin(turn, command.set);
     if (before && before->started) let_go(turn, name);
@@ -78,7 +89,9 @@ reeve::Reply apply_one(Turn& turn, const Start& command) {
     subscribe(turn, name, definition.wake_on);
     if (!was_started) turn.emit(name.project, WasStarted{name});
   }
+  end_rest(turn, name);
   wake(turn, name);
+  if (was_polled) poll_instead(turn, *was_polled);
   return working(*find(turn, name));
 }
 
@@ -87,6 +100,7 @@ reeve::Reply apply_one(Turn& turn, const Stop& command) {
   if (!worker) return refused(Why::NotFound, command.name.name);
   const reeve::Reply reply = working(*worker);
   if (!worker->started) return reply;
+  const std::optional<QueueName> was_polled = polled_by(worker);
   let_go(turn, command.name);
   Worker& stopped = edit(turn, command.name);
   stopped.started = false;
@@ -94,12 +108,14 @@ reeve::Reply apply_one(Turn& turn, const Stop& command) {
   turn.emit(command.name.project, WasStopped{command.name});
   arm(turn, command.name);
   forget_if_done(turn, command.name);
+  if (was_polled) poll_instead(turn, *was_polled);
   return reply;
 }
 
 reeve::Reply apply_one(Turn& turn, const Wake& command) {
   const Worker* worker = find(turn, command.name);
   if (!worker || !worker->started) return refused(Why::NotFound, command.name.name);
+  end_rest(turn, command.name);
   wake(turn, command.name);
   return working(*find(turn, command.name));
 }
@@ -114,6 +130,7 @@ reeve::Reply apply_one(Turn& turn, const Resize& command) {
     edit(turn, command.name).concurrency = command.concurrency;
     turn.emit(command.name.project, WasResized{command.name, command.concurrency});
   }
+  end_rest(turn, command.name);
   fill(turn, command.name);
   return working(*find(turn, command.name));
 }

@@ -266,6 +266,27 @@ TEST(WorkerSource, WhoIsStoppedWhileItPollsLeavesItToTheOther) {
   EXPECT_EQ(world.state.queues.items.size(), 1u);
 }
 
+// Also what the other one was woken for, which may not be in the old answer.
+TEST(WorkerSource, WhoNoLongerPollsLeavesThatToTheOtherAtOnce) {
+  for (const bool stops : {true, false}) {
+    TwoWorkers world;
+    const EffectId old = world.polls().at(0);
+    world.ask(Command{Wake{second}});
+    definition::Set elsewhere = TwoWorkers::two();
+    elsewhere.hash = "two";
+    elsewhere.workers.edit("fixer")->queue = "chores";
+    world.load(elsewhere);
+    stops ? world.ask(Command{Stop{fixer}}) : world.start("two");
+    ASSERT_EQ(world.polls().size(), 2u);
+    Outcome outcome;
+    outcome.values = {{"7", "{}"}};
+    world.finish(old, outcome);
+    EXPECT_TRUE(world.state.queues.items.empty());
+    world.finish(world.polls().at(0), outcome);
+    EXPECT_EQ(world.state.queues.items.size(), 1u);
+  }
+}
+
 TEST(WorkerSource, AnAnswerToOneOfThemIsGoodForAll) {
   TwoWorkers world;
   world.finish(world.polls().at(0), exited(1));
@@ -362,6 +383,28 @@ TEST(WorkerSource, IfNobodyKnowsWhatTheSourceSaidItIsAskedAgainAfterAPause) {
   EXPECT_NE(world.all<TakeQueueItem>()[0], first);
   EXPECT_EQ(world.take(world.all<TakeQueueItem>()[0]).outside_id, "7");
   EXPECT_EQ(world.state.queues.items.find(world.item(0))->attempts, 1u);
+}
+
+// Whatever else ends meanwhile.
+TEST(WorkerSource, ThePauseAfterATakeOfUnknownEndIsKeptUnlessAPersonSaysSo) {
+  for (const int who : {0, 1, 2, 3}) {
+    Source world(2);
+    const std::vector<EffectId> takes = world.all<TakeQueueItem>();
+    ASSERT_EQ(takes.size(), 2u);
+    Outcome unknown;
+    unknown.ended = Ended::Unknown;
+    world.finish(takes[0], unknown);
+    world.finish(takes[1], exited(0));
+    world.finish(world.all<Shell>().at(0), exited(0));
+    world.push("9");
+    EXPECT_TRUE(world.all<TakeQueueItem>().empty() && world.all<Shell>().empty());
+
+    if (who == 0) world.pass(1s);
+    if (who == 1) world.ask(Command{Wake{fixer}});
+    if (who == 2) world.ask(Command{Resize{fixer, 3}});
+    if (who == 3) world.start();
+    EXPECT_EQ(world.all<TakeQueueItem>().size(), 1u) << "who " << who;
+  }
 }
 
 TEST(WorkerSource, WokenWhileItAsksItAsksOnceMore) {

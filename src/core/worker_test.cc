@@ -271,6 +271,30 @@ TEST(Worker, ManyItemsAreTakenAPartAStep) {
   EXPECT_EQ(world.worker()->active.size(), 600u);
 }
 
+// They have used up a maximum that was lowered since, and are more than one step may end.
+TEST(Worker, IsNotIdleWhileItsItemStandsBehindManyThatAreUsedUp) {
+  WorkerWorld world;
+  world.ask(queue::Command{queue::Push{bugs, std::vector<queue::NewItem>(300)}});
+  const queue::Take all{{bugs}, {default_project, "ana"}, {}, 300, {}};
+  for (const auto& item : as<queue::Taken>(world.ask(queue::Command{all})).items) {
+    world.ask(queue::Command{queue::Fail{bugs, {item.id, item.claim}, "no", {}}});
+  }
+  WorkerWorld without = world;
+  world.push("1");
+  queue::Config config;
+  config.max_attempts = 1;
+  for (WorkerWorld* each : {&world, &without}) {
+    each->ask(queue::Command{queue::Create{bugs, config}});
+    each->forget();
+    each->start();
+    EXPECT_EQ(each->own(), (Names{"worker:started"}));
+    each->pass(0s);
+  }
+
+  EXPECT_EQ(world.own(), (Names{"worker:started", "worker:took"}));
+  EXPECT_EQ(without.own(), (Names{"worker:started", "worker:idle"}));
+}
+
 // Whatever happens: never more at once than there is room for, an item is held by at most one
 // pipeline, and nothing that could be taken is left lying.
 RC_GTEST_PROP(Worker, NothingIsLeftLyingWhileThereIsRoom, ()) {
