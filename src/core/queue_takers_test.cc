@@ -432,10 +432,10 @@ TEST(QueueTakers, WhoseWaitIsOverGetNothingBehindOneWhoIsBackLater) {
   QueueWorld world;
   const WaiterId away = world.await({bugs}, 1h, SessionId{7});
   std::vector<WaiterId> over;
-  for (int i = 0; i < 300; ++i) over.push_back(world.await({bugs}, 5s + i * 1ms));
+  for (int i = 0; i < 600; ++i) over.push_back(world.await({bugs}, 5s + i * 1ms));
   const WaiterId ten = world.await({bugs}, 10s);
   world.input(Resumed{});
-  world.ask(Push{bugs, std::vector<NewItem>(400, with(0))});
+  world.ask(Push{bugs, std::vector<NewItem>(700, with(0))});
 
   world.stamp.now = at(9s);
   world.input(session::Returned{SessionId{7}});
