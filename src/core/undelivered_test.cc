@@ -148,14 +148,14 @@ TEST(Undelivered, WhatAnotherAnswerOfTheSameMomentGaveStaysHis) {
   EXPECT_TRUE(is<Waiting>(world.ask(lock::Acquire{{main_lock}, bo, {}, {}, {}, 1min}, back)));
   world.ask(lock::Release{main_lock, ana, {}});
   ASSERT_EQ(world.answers.size(), 2u);
-  const auto first = as<grant::Granted>(world.answers[0].reply);
-  const auto second = as<grant::Granted>(world.answers[1].reply);
-  ASSERT_EQ(first.how, grant::How::Acquired);
-  ASSERT_EQ(second.how, grant::How::Extended);
+  const auto got = as<grant::Granted>(world.answers[0].reply);
+  const auto told = as<grant::Granted>(world.answers[1].reply);
+  ASSERT_EQ(got.how, grant::How::Acquired);
+  ASSERT_EQ(told.how, grant::How::Extended);
 
-  world.input(Undelivered{default_project, "", Reply{grant::Reply{first}}});
+  world.input(Undelivered{default_project, "", Reply{grant::Reply{got}}});
 
-  EXPECT_TRUE(is<lock::Alive>(world.ask(lock::Heartbeat{main_lock, bo, second.given[0].token})));
+  EXPECT_TRUE(is<lock::Alive>(world.ask(lock::Heartbeat{main_lock, bo, told.given[0].token})));
 }
 
 TEST(Undelivered, ASlotThatAnotherAnswerOfTheSameMomentGaveStaysHis) {
