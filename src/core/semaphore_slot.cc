@@ -68,7 +68,9 @@ bool expire_some(Turn& turn, const SemaphoreName& name, std::vector<Holder>* sti
     const SlotKey key{name, first->holder};
     const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
     if (!is_over(lease, turn.leases_from(), turn.now())) {
-      place(turn, key, over_at(lease, turn.leases_from()));
+      const std::optional<Time> later = over_at(lease, turn.leases_from());
+      if (later == first->due) break;  // the end of time: nothing comes after it
+      place(turn, key, later);
       if (still_good) still_good->push_back(key.holder);
       continue;
     }

@@ -415,6 +415,17 @@ TEST(Semaphore, WhoWaitsForMoreThanThereCanEverBeIsToldAndDoesNotBlockTheLine) {
   EXPECT_TRUE(world.got<Granted>(light));
 }
 
+// Nothing is later, and so nothing is over; whoever asks must not look for it without end.
+TEST(Semaphore, AtTheEndOfTimeASlotStaysWhoseItIs) {
+  Grants world;
+  world.create("agents", 1);
+  world.stamp.now = Time::max();
+  world.enter(ana, "agents");
+  EXPECT_TRUE(is<grant::Full>(world.enter(bo, "agents")));
+  world.tick();
+  EXPECT_TRUE(is<grant::Full>(world.enter(bo, "agents")));
+}
+
 TEST(Semaphore, EventsAreNamedAfterTheSemaphore) {
   Grants world;
   world.create("agents", 1);
