@@ -81,7 +81,7 @@ void look_at(Turn& turn, const RunnerSilence& what) {
   if (holds) {
     forgotten_at = std::max(forgotten_at, saturating_add(turn.now(), limits::finished_kept_for));
   }
-  if (forgotten_at > turn.now()) {
+  if (holds || forgotten_at > turn.now()) {
     turn.change().board.runners.edit(name)->due = forgotten_at;
     return expect(turn, {name.project, forgotten_at, what});
   }

@@ -478,6 +478,16 @@ TEST(Board, ARunnerHoldsAtMostWhatOneHeartbeatCanExtend) {
   EXPECT_EQ(as<Refused>(world.start(world.add("more"), ana)), (Refused{Why::OverLimit, "held"}));
 }
 
+TEST(Board, WhoHoldsSomethingIsNotForgottenAtTheEndOfTimeEither) {
+  BoardWorld world;
+  const BoardTaskId task = world.add("fix");
+  world.stamp.now = Time::max() - 1h;
+  world.start(task, ana);
+  world.stamp.now = Time::max();
+  world.input(Tick{});
+  EXPECT_TRUE(world.state.board.runners.contains(ana));
+}
+
 TEST(Board, TheLongestTimesAreNoTrouble) {
   BoardWorld world;
   world.say(SetLocking{default_project, {Duration::max(), Duration::max(), Duration::max()}});
