@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/persistent_map.h"
 #include "base/time.h"
+#include "core/id.h"
 #include "core/reply.h"
 
 #include <boost/pfr/core.hpp>
@@ -16,6 +17,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -27,9 +29,24 @@
 // written: what a type consists of is read off the type.
 namespace reeve::testing {
 
+// What there is for an input to meet. Without it ids, projects and texts are drawn as evenly as all
+// else, and next to nothing that is asked for exists.
+using Known = std::tuple<std::vector<ItemId>,
+                         std::vector<PipelineId>,
+                         std::vector<WorkId>,
+                         std::vector<BoardTaskId>,
+                         std::vector<DecisionId>,
+                         std::vector<DispatchId>,
+                         std::vector<SessionId>,
+                         std::vector<WaiterId>,
+                         std::vector<Token>,
+                         std::vector<EffectId>>;
+
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : state_(seed) {}
+
+  std::optional<Known> known;
 
   std::uint64_t roll() {  // splitmix64
     state_ += 0x9e3779b97f4a7c15u;
@@ -81,9 +98,16 @@ void fill(Dice& dice, T& value) {
   value = static_cast<T>(dice.below(count_enumerators<T>()));
 }
 
+// Whether what is drawn is to be something that makes sense where there is something to meet.
+inline bool aims(Dice& dice) { return dice.known && !dice.one_in(10); }
+
 inline void fill(Dice& dice, std::string& value) {
   static const std::array<std::string, 12> pool{
-      "", "a", "b", "c", "main", "-x", "..", "pipe-000000", "{a}", "ci:green", "*", "a\nb"};
+      "a", "b", "c", "main", "", "-x", "..", "pipe-000000", "{a}", "ci:green", "*", "a\nb"};
+  if (aims(dice)) {
+    value = pool[dice.below(dice.one_in(3) ? 3 : 1)];
+    return;
+  }
   value = dice.one_in(40) ? std::string(300, 'x') : pool[dice.below(pool.size())];
   // Longer than any text may be: it is cut, or refused.
   if (dice.one_in(4000)) value = std::string(110'000, 'y');
@@ -98,7 +122,7 @@ inline void fill(Dice& dice, Bytes& value) {
 template <class Rep, class Period>
 void fill(Dice& dice, std::chrono::duration<Rep, Period>& value) {
   using D = std::chrono::duration<Rep, Period>;
-  switch (dice.below(6)) {
+  switch (dice.below(dice.known ? 24 : 6)) {
     case 0:
       value = D{0};
       break;
@@ -142,6 +166,34 @@ void fill(Dice& dice, T& value) {
 }
 
 inline void fill(Dice& dice, Reply& reply) { fill(dice, reply.value); }
+
+inline void fill(Dice& dice, ProjectNo& value) {
+  if (aims(dice)) {
+    value = default_project;
+  } else {
+    fill(dice, value.value);
+  }
+}
+
+// Of those there are, if there are any.
+template <class Id>
+bool meet(Dice& dice, Id& value) {
+  if (!aims(dice)) return false;
+  const std::vector<Id>& ids = std::get<std::vector<Id>>(*dice.known);
+  if (!ids.empty()) value = ids[dice.below(ids.size())];
+  return !ids.empty();
+}
+
+template <class Kind>
+void fill(Dice& dice, Number<Kind>& value) {
+  if (!meet(dice, value)) fill(dice, value.value);
+}
+
+inline void fill(Dice& dice, EffectId& value) {
+  if (meet(dice, value)) return;
+  fill(dice, value.sequence);
+  fill(dice, value.index);
+}
 
 template <class A, class B>
 void fill(Dice& dice, std::pair<A, B>& value) {

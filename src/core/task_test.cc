@@ -410,15 +410,17 @@ RC_GTEST_PROP(TaskLaw, WhateverComesInTheInvariantsHold, ()) {
   begun.agent.checkpoint_run = "true";
   begun.agent.timeout = 3h;
   const std::vector<WorkId> tasks = {begin_in(world, begun), begin_in(world, resolver())};
-  const auto steps = *rc::gen::container<std::vector<int>>(40, die(40));
+  // What happens, and what exactly: to which of the two, seen how, by which attempt.
+  const auto steps =
+      *rc::gen::container<std::vector<std::pair<int, int>>>(40, rc::gen::pair(die(40), die(64)));
 
-  for (const int step : steps) {
-    const WorkId id = tasks[static_cast<std::size_t>(step % 2)];
+  for (const auto& [step, how] : steps) {
+    const WorkId id = tasks[static_cast<std::size_t>(how % 2)];
     const Task* task = world.state.tasks.tasks.find(id);
-    const WorkId attempt = task && step % 3 ? task->attempt : id;
+    const WorkId attempt = task && how / 2 % 4 ? task->attempt : id;
     const std::vector<Command> commands = {
         Heartbeat{attempt},
-        Observed{attempt, seen(static_cast<Doing>(step % 8), world.stamp.now), step % 5 == 0},
+        Observed{attempt, seen(static_cast<Doing>(how / 8), world.stamp.now), how % 3 == 0},
         SessionGone{attempt},
         Report{attempt, {}, ""},
         Nudge{attempt, ""},
@@ -428,7 +430,7 @@ RC_GTEST_PROP(TaskLaw, WhateverComesInTheInvariantsHold, ()) {
     } else if (step < 26) {
       if (world.state.outbox.empty()) continue;
       const EffectId effect = world.state.outbox.first()->first;
-      world.finish(effect, ended(static_cast<Ended>(step % 7 == 0 ? 1 : step % 11 == 0 ? 2 : 0)));
+      world.finish(effect, ended(static_cast<Ended>(how % 7 == 0 ? 1 : how % 11 == 0 ? 2 : 0)));
     } else if (step == 26) {
       world.input(Resumed{});
     } else if (step == 27) {
