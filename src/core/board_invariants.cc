@@ -14,7 +14,6 @@ class Checker {
   void sections();
   void runners();
   void waiters();
-  void order();
   void sizes();
   void deadlines();
   void timers();
@@ -32,8 +31,6 @@ class Checker {
            state_.now <= *section_limit(table_, name, state_.leases_from);
   }
   bool could_start(const Waiter& waiter) const;
-  bool is_free(const SectionPlace& place) const;
-  std::optional<SectionPlace> first_open_section(ProjectNo project) const;
   // For the runners of every project.
   bool has_shared_work() const {
     const auto first = table_.open_sections.lower_bound({shared_project, 0, {}});
@@ -258,46 +255,6 @@ void Checker::waiters() {
   must(table_.order_waiters.size() == in_order, "lines", "a waiter in order too many");
 }
 
-std::optional<SectionPlace> Checker::first_open_section(ProjectNo project) const {
-  for (const ProjectNo one : {project, shared_project}) {
-    const auto first = table_.open_sections.lower_bound({one, 0, {}});
-    if (first != table_.open_sections.end() && (*first).project == one) return *first;
-  }
-  return std::nullopt;
-}
-
-// It has a ready task and is nobody's, and nobody stands in its line.
-bool Checker::is_free(const SectionPlace& place) const {
-  const SectionName name{place.project, place.name};
-  const Section* section = table_.sections.find(name);
-  if (!section || (section->lock && !section->lock->expired)) return false;
-  const auto ready = table_.ready.lower_bound({name, 0, {}});
-  const auto head = table_.lines.lower_bound({name, {}});
-  return ready != table_.ready.end() && (*ready).place == name &&
-         (head == table_.lines.end() || (*head).line != Line{name});
-}
-
-// The first of those who take the sections in order, in whichever line he stands. (What is due may
-// be what serves him; and in the line of any it is its first who is served.)
-void Checker::order() {
-  for (const DueKey& key : table_.due) {
-    if (key.due <= state_.now) return;
-  }
-  std::optional<ProjectNo> seen;
-  for (const OrderWaiter& one : table_.order_waiters) {
-    if (seen == one.project) continue;
-    seen = one.project;
-    const Waiter& waiter = *table_.waiters.find(one.waiter);
-    if (!session::is_here(state_, waiter.session)) continue;
-    const Line any = SectionName{one.project, ""};
-    if (waiter.line == any && *table_.lines.lower_bound({any, {}}) != LinePlace{any, one.waiter}) {
-      continue;
-    }
-    const std::optional<SectionPlace> first = first_open_section(one.project);
-    must(!first || !is_free(*first), waiter.runner.name, "in order waits for what is free");
-  }
-}
-
 void Checker::sizes() {
   must(table_.titles.size() == table_.tasks.size(), "titles", "one too many");
   must(table_.ready.size() == ready_, "ready", "one too many");
@@ -367,7 +324,6 @@ void check(const State& state, Violations& violations) {
   checker.sections();
   checker.runners();
   checker.waiters();
-  checker.order();
   checker.sizes();
   checker.deadlines();
   checker.timers();

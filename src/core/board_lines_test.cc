@@ -421,5 +421,13 @@ RC_GTEST_PROP(BoardLines, WhateverThreeRunnersDo, ()) {
   }
 }
 
+TEST(Board, InOrderSaysNothingOfASectionThatIsNamed) {
+  BoardWorld world;
+  world.start(world.add("front", frontend), ana);
+  world.start(world.add("back", backend), ana);
+  EXPECT_TRUE(is<Waiting>(world.say(Next{bo, {backend, true, true}, Wait{}})));
+  EXPECT_TRUE(world.state.board.order_waiters.empty());
+}
+
 }  // namespace
 }  // namespace reeve::board

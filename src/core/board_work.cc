@@ -63,8 +63,12 @@ reeve::Reply on(Turn& turn, const Next& command) {
   if (command.next.section && !find(turn, *command.next.section)) {
     return refused(Why::NotFound, command.next.section->name);
   }
+  // In a section that is named there is but one order; who waits there does not stand before those
+  // who take all sections in theirs.
+  NextTask next = command.next;
+  if (next.section) next.in_order = false;
   settle(turn, command.runner.project);
-  return get(turn, command.runner, command.next, command.wait);
+  return get(turn, command.runner, next, command.wait);
 }
 
 reeve::Reply on_task(Turn& turn, BoardTaskId id, const Finish& command) {
