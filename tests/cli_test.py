@@ -122,7 +122,7 @@ class Words(Home):
         self.assertEqual(offered("why", "de"), ["deploy"])
         self.assertEqual(offered("lock", "run", "deploy", "--", "ma"), [""])
         for shell in filter(shutil.which, ("bash", "zsh", "fish")):
-            subprocess.run([shell, "-n"], input=self.out("completion", shell), text=True, check=True)
+            subprocess.run([shell, "-n"], input=self.out("completion", shell), env=self.env, text=True, check=True)
         self.reeve("completion", "tcsh", code=2)
         script = (
             'PATH=$(dirname "$REEVE"):$PATH; source <(reeve completion bash);'

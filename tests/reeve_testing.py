@@ -30,7 +30,8 @@ class Home(unittest.TestCase):
             for name, value in os.environ.items()
             if not name.startswith("REEVE_") and name not in ("NO_COLOR", "XDG_STATE_HOME")
         }
-        # Nobody's settings but the test's own.
+        # Nobody's settings but the test's own, and no shell's history or settings but in its folder.
+        self.env["HOME"] = self.base
         self.env["XDG_CONFIG_HOME"] = os.path.join(self.base, "config")
         self.env.update(REEVE_HOME=self.home, TERM="xterm", LC_ALL="C.UTF-8")
         self.started = []
