@@ -42,7 +42,8 @@
 // fewer, or none.
 //
 // No answer depends on whether a tick came first: each verb begins by doing for queues what the
-// next tick would do, in the same order and within the same bound.
+// next tick would do, in the same order and within the same bound. (Of more that is due in one
+// moment than that, the rest comes with the ticks that follow, and counts from then.)
 //
 // A dedupe key belongs to the pending or processing item of a queue that had it first. An item
 // that comes back (redriven, dead-lettered) gets its key back if nobody has it; else it has none.
