@@ -126,10 +126,12 @@ void Root::settle_due() {
     const Timers& timers = turn_.state().timers;
     const auto first = timers.engine.begin();
     if (first == timers.engine.end() || (*first).first.due > turn_.now()) break;
+    const Time moment = (*first).first.due;
     const Subject subject = (*first).second;
     turn_.touch();
     turn_.arm(subject, std::nullopt);
-    std::visit([&](const auto& what) { due(turn_, what); }, subject);
+    turn_.settle_as_of(moment,
+                       [&] { std::visit([&](const auto& what) { due(turn_, what); }, subject); });
   }
   while (turn_.may_touch()) {
     const Timers& timers = turn_.state().timers;

@@ -52,7 +52,7 @@ void lease_gone(Turn& turn, const LeaseRef& lease) {
 void give_on(Turn& turn, const Process& process) {
   while (const Held* first = first_held(turn, process)) {
     if (!turn.may_touch()) {
-      turn.arm(Due{process}, turn.now());
+      turn.arm(Due{process}, turn.as_of());
       return;
     }
     turn.touch();

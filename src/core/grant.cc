@@ -213,14 +213,14 @@ void slot_changed(Turn& turn, const SemaphoreName& name, const Holder& holder) {
     PersistentSet<SlotPlace>& lines = turn.change().grants.slot_lines;
     lines.erase(before);
     lines.insert({name, newcomer, id});
-    turn.arm(Due{id}, turn.now());
+    turn.arm(Due{id}, turn.as_of());
   }
 }
 
 void lock_lost(Turn& turn, const LockName& name, const Holder& holder) {
   for (const WaiterId id : waits_of(turn.state().grants, holder)) {
     if (turn.state().grants.waiters.find(id)->request.holder != holder) continue;
-    if (turn.state().grants.lock_lines.contains({name, id})) turn.arm(Due{id}, turn.now());
+    if (turn.state().grants.lock_lines.contains({name, id})) turn.arm(Due{id}, turn.as_of());
   }
 }
 
@@ -253,7 +253,7 @@ void move_to_session(Turn& turn, WaiterId id, SessionId session) {
 void due(Turn& turn, const Due& due) {
   const Waiter* waiting = turn.state().grants.waiters.find(due.waiter);
   if (!waiting) return;
-  if (is_over(*waiting, turn.now())) return leave(turn, due.waiter, Left::TimedOut);
+  if (is_over(*waiting, turn.as_of())) return leave(turn, due.waiter, Left::TimedOut);
   const Request request = waiting->request;
   turn.arm(due, waiting->until);
   Rounds rounds(turn);

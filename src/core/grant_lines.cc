@@ -26,7 +26,7 @@ Granted give(Turn& turn, const Request& request) {
     granted.given.push_back(lock::take(turn, want, request));
   }
   for (const SlotWant& want : request.slots) {
-    more = more || !semaphore::has_already(turn.state(), want, request.holder, turn.now());
+    more = more || !semaphore::has_already(turn.state(), want, request.holder, turn.as_of());
     granted.given.push_back(semaphore::take(turn, want, request));
   }
   if (more || turn.state().last_token != tokens) granted.how = How::Acquired;
@@ -103,7 +103,7 @@ void Rounds::give_up_hopeless(const Holder& holder) {
   for (const WaiterId id : waits_of(turn_.state().grants, holder)) {
     const Waiter* waiting = turn_.state().grants.waiters.find(id);
     if (!waiting) continue;
-    auto cycle = wait_graph::would_deadlock(turn_.state(), waiting->request, turn_.now());
+    auto cycle = wait_graph::would_deadlock(turn_.state(), waiting->request, turn_.as_of());
     if (cycle) send_away(id, Left::Unfit, {Reply{WouldDeadlock{*std::move(cycle)}}});
   }
 }
@@ -133,7 +133,7 @@ void Rounds::run() {
 void Rounds::leave(WaiterId id, Left left) {
   const Waiter* waiting = turn_.state().grants.waiters.find(id);
   if (!waiting) return;
-  NotGranted reply{left, in_the_way(turn_.state(), waiting->request, id, turn_.now())};
+  NotGranted reply{left, in_the_way(turn_.state(), waiting->request, id, turn_.as_of())};
   send_away(id, left, {Reply{std::move(reply)}});
 }
 
@@ -163,8 +163,8 @@ bool Rounds::has_left(WaiterId id) {
   if (!turn_.state().grants.waiters.contains(id)) return false;
   expire_wants(id);
   const Waiter& waiting = *turn_.state().grants.waiters.find(id);
-  const Verdict verdict = judge(turn_.state(), waiting.request, id, turn_.now());
-  const bool too_late = is_over(waiting, turn_.now());
+  const Verdict verdict = judge(turn_.state(), waiting.request, id, turn_.as_of());
+  const bool too_late = is_over(waiting, turn_.as_of());
   if (verdict == Verdict::Wait && !too_late) return false;
 
   const Request request = waiting.request;
@@ -208,7 +208,7 @@ bool Rounds::advance(const Lines& lines, const Name& name, bool may_pass) {
 template <class Name>
 bool Rounds::let_pass(const Holder& holder, WaiterId head, const Name& name, Own own) {
   const State& state = turn_.state();
-  for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.now())) {
+  for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.as_of())) {
     if (waiter == head || !stands_in(state.grants, name, waiter)) continue;
     const bool is_own = state.grants.waiters.find(waiter)->request.holder == holder;
     if ((!is_own || own == Own::Included) && has_left(waiter)) return true;
@@ -242,7 +242,7 @@ void Rounds::serve(const SemaphoreName& name) {
 
 void Rounds::serve(const Holder& holder) {
   const State& state = turn_.state();
-  for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.now())) {
+  for (const WaiterId waiter : wait_graph::waits_behind(state, holder, turn_.as_of())) {
     if (!turn_.may_touch()) return leave_to_timer(holder);
     has_left(waiter);
   }
@@ -254,26 +254,26 @@ void Rounds::serve(const SlotPlace& from) {
   const auto& lines = state.grants.slot_lines;
   for (auto at = lines.lower_bound(from); at != lines.end() && at->name == from.name; ++at) {
     const Request& request = state.grants.waiters.find(at->waiter)->request;
-    if (!is_impossible(state, request, turn_.now())) continue;
+    if (!is_impossible(state, request, turn_.as_of())) continue;
     const WaiterId waiter = at->waiter;
     if (turn_.may_touch()) {
       has_left(waiter);
     } else {
-      turn_.arm(Due{waiter}, turn_.now());
+      turn_.arm(Due{waiter}, turn_.as_of());
     }
     return;
   }
 }
 
-void Rounds::leave_to_timer(const LockName& name) { turn_.arm(lock::Due{name}, turn_.now()); }
+void Rounds::leave_to_timer(const LockName& name) { turn_.arm(lock::Due{name}, turn_.as_of()); }
 
 void Rounds::leave_to_timer(const SemaphoreName& name) {
-  turn_.arm(semaphore::Due{name}, turn_.now());
+  turn_.arm(semaphore::Due{name}, turn_.as_of());
 }
 
 void Rounds::leave_to_timer(const Holder& holder) {
   for (const WaiterId waiter : waits_of(turn_.state().grants, holder)) {
-    turn_.arm(Due{waiter}, turn_.now());
+    turn_.arm(Due{waiter}, turn_.as_of());
     return;  // one of them is enough: it looks at all that lies behind the holder
   }
 }

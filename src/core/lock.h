@@ -304,8 +304,9 @@ reeve::Reply apply(Turn& turn, const Command& command);
 void due(Turn& turn, const Due& due);
 EventName name_of(const Event& event);
 
-// If the lease of its holder is over, makes it so: announced, ending or handed to the first in
-// line. Every verb begins with this, so no answer depends on whether a tick came first.
+// If the lease of its holder is over, makes it so, as of the moment it was: announced, ending or
+// handed to the first in line. Every verb begins with this, so no answer depends on whether a tick
+// came first.
 void settle(Turn& turn, const LockName& name);
 
 // The answer to the decision that a stale lock opened (`on_stale = "escalate"`).

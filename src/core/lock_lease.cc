@@ -3,6 +3,7 @@
 #include "core/lock.h"
 #include "core/turn.h"
 
+#include <algorithm>
 #include <utility>
 
 // What becomes of one lock: who gets it, how a tenure ends, and what time does to it. The verbs
@@ -79,7 +80,7 @@ void go_stale(Turn& turn, const LockName& name, const Tenure& tenure) {
     begin_ending(
         turn, name, tenure, held_too_long ? custody::Cause::MaxHold : custody::Cause::Silent);
   } else {
-    become(turn, name, Stale{tenure, turn.now()});
+    become(turn, name, Stale{tenure, turn.as_of()});
   }
   if (defined(turn, name).escalate_stale) escalate(turn, name);
 }
@@ -168,7 +169,7 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
     // What a step took under its pipeline's name ends with the step or by time; what the pipeline
     // itself now holds does not.
     const bool for_phase = std::holds_alternative<grant::ToPhase>(request.origin);
-    if (!for_phase && live_tenure(*lock, turn.leases_from(), turn.now())) {
+    if (!for_phase && live_tenure(*lock, turn.leases_from(), turn.as_of())) {
       const Lease lease = refresh(turn, name);
       return {name.name,
               lease.token,
@@ -203,10 +204,11 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
 
 Lease refresh(Turn& turn, const LockName& name) {
   const Lease& lease = std::get<Held>(turn.state().locks.locks.find(name)->state).tenure.lease;
-  if (lease.confirmed && lease.last_sign == turn.now()) return lease;
+  const Time sign = std::max(lease.last_sign, turn.as_of());
+  if (lease.confirmed && lease.last_sign == sign) return lease;
   Lock* lock = turn.change().locks.locks.edit(name);
   Lease& changed = std::get<Held>(lock->state).tenure.lease;
-  changed.last_sign = turn.now();
+  changed.last_sign = sign;
   changed.confirmed = true;
   turn.arm(Due{name}, over_at(changed, turn.leases_from()));
   return changed;
@@ -260,7 +262,7 @@ void leave_line(Turn& turn, const LockName& name) {
 bool expire(Turn& turn, const LockName& name) {
   const Lock* lock = turn.state().locks.locks.find(name);
   const Held* held = lock ? std::get_if<Held>(&lock->state) : nullptr;
-  if (!held || !is_over(held->tenure.lease, turn.leases_from(), turn.now())) return false;
+  if (!held || !is_over(held->tenure.lease, turn.leases_from(), turn.as_of())) return false;
   const Tenure tenure = held->tenure;
   go_stale(turn, name, tenure);
   return true;
@@ -269,9 +271,15 @@ bool expire(Turn& turn, const LockName& name) {
 // A line before an open door may be there only because what its head also wants is over, and
 // nobody has noticed that.
 void settle(Turn& turn, const LockName& name) {
-  expire(turn, name);
-  const Lock* lock = turn.state().locks.locks.find(name);
-  if (lock && lock->waiting > 0) grant::serve(turn, name);
+  const Lock* found = turn.state().locks.locks.find(name);
+  const Held* held = found ? std::get_if<Held>(&found->state) : nullptr;
+  const std::optional<Time> over =
+      held ? over_at(held->tenure.lease, turn.leases_from()) : std::nullopt;
+  turn.settle_as_of(over.value_or(turn.as_of()), [&] {
+    expire(turn, name);
+    const Lock* lock = turn.state().locks.locks.find(name);
+    if (lock && lock->waiting > 0) grant::serve(turn, name);
+  });
 }
 
 void due(Turn& turn, const Due& due) {

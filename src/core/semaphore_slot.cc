@@ -21,7 +21,8 @@ const DueKey* first_due(const State& state, const SemaphoreName& name) {
 // The timer of a semaphore is that of its first slot, unless its line is owed a look now.
 void arm_first(Turn& turn, const SemaphoreName& name) {
   const std::optional<Time> armed = deadline_of(turn.state().timers, Due{name});
-  if (armed && *armed <= turn.now() && turn.state().semaphores.semaphores.find(name)->waiting > 0) {
+  if (armed && *armed <= turn.as_of() &&
+      turn.state().semaphores.semaphores.find(name)->waiting > 0) {
     return;
   }
   const DueKey* first = first_due(turn.state(), name);
@@ -62,12 +63,12 @@ void go_stale(Turn& turn, const SlotKey& key) {
 bool expire_some(Turn& turn, const SemaphoreName& name, std::vector<Holder>* still_good) {
   bool gone = false;
   while (const DueKey* first = first_due(turn.state(), name)) {
-    if (first->due > turn.now()) break;
+    if (first->due > turn.as_of()) break;
     if (still_good && !turn.may_touch()) break;
     turn.touch();
     const SlotKey key{name, first->holder};
     const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
-    if (!is_over(lease, turn.leases_from(), turn.now())) {
+    if (!is_over(lease, turn.leases_from(), turn.as_of())) {
       const std::optional<Time> later = over_at(lease, turn.leases_from());
       if (later == first->due) break;  // the end of time: nothing comes after it
       place(turn, key, later);
@@ -194,9 +195,10 @@ void shrink(Turn& turn, const SlotKey& key, const grant::Given& given) {
 
 Lease refresh(Turn& turn, const SlotKey& key) {
   const Lease& lease = turn.state().semaphores.slots.find(key)->lease;
-  if (lease.confirmed && lease.last_sign == turn.now()) return lease;
+  const Time sign = std::max(lease.last_sign, turn.as_of());
+  if (lease.confirmed && lease.last_sign == sign) return lease;
   Lease& changed = turn.change().semaphores.slots.edit(key)->lease;
-  changed.last_sign = turn.now();
+  changed.last_sign = sign;
   changed.confirmed = true;
   const Lease refreshed = changed;
   place(turn, key, over_at(refreshed, turn.leases_from()));
@@ -253,7 +255,15 @@ void leave_line(Turn& turn, const SemaphoreName& name) {
 bool expire(Turn& turn, const SemaphoreName& name) { return expire_some(turn, name, nullptr); }
 
 void settle(Turn& turn, const SemaphoreName& name) {
-  if (expire(turn, name)) grant::serve(turn, name);
+  std::optional<Time> last;
+  for (const DueKey* first = first_due(turn.state(), name);
+       first && first->due <= turn.as_of() && first->due != last;
+       first = first_due(turn.state(), name)) {
+    last = first->due;
+    turn.settle_as_of(*last, [&] {
+      if (expire(turn, name)) grant::serve(turn, name);
+    });
+  }
 }
 
 void due(Turn& turn, const Due& due) {

@@ -5,7 +5,12 @@
 namespace reeve {
 
 Turn::Turn(State& state, Stamp stamp, ProjectNo project, SessionId session, bool can_return)
-    : state_(state), stamp_(stamp), project_(project), session_(session), can_return_(can_return) {}
+    : state_(state),
+      stamp_(stamp),
+      as_of_(stamp.now),
+      project_(project),
+      session_(session),
+      can_return_(can_return) {}
 
 void Turn::emit(ProjectNo project, EventBody event) {
   changed_ = true;

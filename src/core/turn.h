@@ -9,6 +9,7 @@
 #include "core/reply.h"
 #include "core/state.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -55,6 +56,17 @@ class Turn {
   Wall wall() const { return stamp_.wall; }
   Time leases_from() const { return state_.leases_from; }
 
+  // The moment for which what is due is being settled, however late that is noticed; else now. What
+  // there was is judged by it: whether a wait or a lease is over. What begins begins now: nobody
+  // hears of it before.
+  Time as_of() const { return as_of_; }
+  template <class Settle>
+  void settle_as_of(Time moment, Settle settle) {
+    const Time before = std::exchange(as_of_, std::min(as_of_, moment));
+    settle();
+    as_of_ = before;
+  }
+
   // Of the request at hand. A connection that cannot return is ended at the next restart.
   ProjectNo project() const { return project_; }
   SessionId session() const { return session_; }
@@ -89,6 +101,7 @@ class Turn {
 
   State& state_;
   Stamp stamp_;
+  Time as_of_;
   ProjectNo project_;
   SessionId session_;
   bool can_return_;
