@@ -191,6 +191,8 @@ void shrink(Turn& turn, const SlotKey& key, const grant::Given& given) {
   table.semaphores.edit(key.name)->in_use -= given.weight - *given.had;
   turn.emit(key.name.project, WasReleased{key.name, key.holder, given.weight - *given.had});
   grant::serve(turn, key.name);
+  // What he had enough of for another wait of his he may now have to wait for there.
+  grant::retry(turn, key.holder);
 }
 
 Lease refresh(Turn& turn, const SlotKey& key) {
