@@ -96,6 +96,19 @@ void let_go(Turn& turn, const Process& process, const LeaseRef& lease) {
   if (was_asked) decision::retire(turn, decision::ProcessOwner{process});
 }
 
+Boxed<HolderMeta> follow(Turn& turn,
+                         Boxed<HolderMeta> known,
+                         const Boxed<HolderMeta>& said,
+                         const LeaseRef& lease) {
+  const Process* now = process_of(said);
+  const Process* before = process_of(known);
+  if (!now || (before && *before == *now)) return known;
+  if (before) let_go(turn, *before, lease);
+  keep(turn, *now, lease);
+  known.edit().process = *now;
+  return known;
+}
+
 void end(Turn& turn, const Process& process, Cause cause) {
   if (turn.state().custody.endings.contains(process)) return;
   const EffectId effect = kill(turn, process);

@@ -97,6 +97,13 @@ struct Due {
 void keep(Turn& turn, const Process& process, LeaseRef lease);
 void let_go(Turn& turn, const Process& process, const LeaseRef& lease);
 
+// Who asks anew for what he has says anew which process it is to end with; who names none leaves
+// that as it was. What is known of the holder from now on.
+Boxed<HolderMeta> follow(Turn& turn,
+                         Boxed<HolderMeta> known,
+                         const Boxed<HolderMeta>& said,
+                         const LeaseRef& lease);
+
 // The tree of `process` is to be ended. Asking again while it is being ended changes nothing.
 void end(Turn& turn, const Process& process, Cause cause);
 

@@ -155,6 +155,55 @@ TEST(Custody, WhatWasReleasedIsNotFreedByTheEndOfTheProcess) {
   EXPECT_EQ(world.holder_of("main"), "bo");
 }
 
+TEST(Custody, ALeaseEndsWithTheProcessThatItsHolderNamedLast) {
+  Grants world;
+  world.create("agents", 1);
+  world.acquire(ana, "main", {.meta = with_process(1)});
+  world.enter(ana, "agents", 1, {.meta = with_process(1)});
+  world.acquire(ana, "plain");
+  world.forget();
+
+  EXPECT_EQ(as<Granted>(world.acquire(ana, "main", {.meta = with_process(2)})).how,
+            grant::How::Extended);
+  EXPECT_EQ(as<Granted>(world.enter(ana, "agents", 1, {.meta = with_process(2)})).how,
+            grant::How::Extended);
+  world.acquire(ana, "plain", {.meta = with_process(2)});
+  // Who names none leaves it as it was.
+  world.acquire(ana, "main");
+  world.enter(ana, "agents");
+
+  world.input(ProcessGone{process(1)});
+  EXPECT_FALSE(world.last.changed);
+  EXPECT_EQ(world.holder_of("main"), "ana");
+  EXPECT_EQ(world.in_use("agents"), 1u);
+
+  world.input(ProcessGone{process(2)});
+  EXPECT_TRUE(world.lock_is<lock::Free>("main"));
+  EXPECT_TRUE(world.lock_is<lock::Free>("plain"));
+  EXPECT_EQ(world.in_use("agents"), 0u);
+}
+
+TEST(Custody, WhatAPhaseHoldsDoesNotEndWithAStepThatAsksForItToo) {
+  Grants world;
+  world.create("agents", 1);
+  Turn turn(world.state, world.stamp);
+  (void)grant::ask(turn,
+                   {.holder = ana,
+                    .meta = {},
+                    .locks = {{lock_named("main"), {}, {}}},
+                    .slots = {{slots_named("agents"), 1, {}, {}}},
+                    .origin = grant::ToPhase{PipelineId{1}, 1},
+                    .session = {},
+                    .wait = for_ever});
+  world.acquire(ana, "main", {.meta = with_process(1)});
+  world.enter(ana, "agents", 1, {.meta = with_process(1)});
+
+  world.input(ProcessGone{process(1)});
+
+  EXPECT_EQ(world.holder_of("main"), "ana");
+  EXPECT_EQ(world.in_use("agents"), 1u);
+}
+
 TEST(Custody, ForceReleaseEndsTheProcessFirst) {
   Grants world;
   world.acquire(ana, "main", {.meta = with_process(1)});

@@ -170,7 +170,14 @@ grant::Given take(Turn& turn, const grant::LockWant& want, const grant::Request&
     // itself now holds does not.
     const bool for_phase = std::holds_alternative<grant::ToPhase>(request.origin);
     if (!for_phase && live_tenure(*lock, turn.leases_from(), turn.as_of())) {
+      const Boxed<HolderMeta> before = tenure_of(*lock)->meta;
       const Lease lease = refresh(turn, name);
+      // What a phase holds does not end with its step.
+      const Boxed<HolderMeta> said = lease.timeout ? request.meta : before;
+      const Boxed<HolderMeta> meta = custody::follow(turn, before, said, LockLease{name});
+      if (meta != before) {
+        std::get<Held>(turn.change().locks.locks.edit(name)->state).tenure.meta = meta;
+      }
       return {name.name,
               lease.token,
               limit_of(lease, turn.leases_from()),

@@ -100,8 +100,15 @@ Lease new_lease(Turn& turn,
   return lease;
 }
 
-grant::Given keep_and_increase(Turn& turn, const grant::SlotWant& want, const SlotKey& key) {
+grant::Given keep_and_increase(Turn& turn,
+                               const grant::SlotWant& want,
+                               const SlotKey& key,
+                               const Boxed<HolderMeta>& said) {
   const Lease lease = refresh(turn, key);
+  const Boxed<HolderMeta> known = turn.state().semaphores.slots.find(key)->meta;
+  const Boxed<HolderMeta> meta =
+      custody::follow(turn, known, lease.timeout ? said : known, SlotLease{key.name, key.holder});
+  if (meta != known) turn.change().semaphores.slots.edit(key)->meta = meta;
   const std::uint32_t before = turn.state().semaphores.slots.find(key)->weight;
   if (want.weight > before) {
     Table& table = turn.change().semaphores;
@@ -151,7 +158,7 @@ grant::Given take(Turn& turn, const grant::SlotWant& want, const grant::Request&
   const SlotKey key{want.name, request.holder};
   if (const Slot* own = turn.state().semaphores.slots.find(key)) {
     if (!std::holds_alternative<grant::ToPhase>(request.origin)) {
-      return keep_and_increase(turn, want, key);
+      return keep_and_increase(turn, want, key, request.meta);
     }
     // As with locks: what a step took under its pipeline's name is the pipeline's now.
     grant::SlotWant all = want;
