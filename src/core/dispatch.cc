@@ -6,6 +6,7 @@
 #include "core/names.h"
 #include "core/turn.h"
 
+#include <chrono>
 #include <utility>
 
 namespace reeve::dispatch {
@@ -90,18 +91,32 @@ void kill(Turn& turn, DispatchId id, Dispatch dispatch) {
   put(turn, id, std::move(dispatch));
 }
 
+// What is known of the child, and when each of it was, counted from when it was asked for: whoever
+// has to decide sees nothing else.
+std::string known_of(const Evidence& evidence, Time now) {
+  const auto after = [&](Time at) {
+    return " after " + std::to_string((at - evidence.asked_at) / std::chrono::seconds{1}) + " s";
+  };
+  const std::string& socket = evidence.socket;
+  return (evidence.started_at ? "started" + after(*evidence.started_at) : "not seen to start") +
+         (evidence.killed_at ? ", killed" + after(*evidence.killed_at) : "") + ", given up" +
+         after(now) + (socket.empty() ? "; no socket of it is known" : "; its socket is " + socket);
+}
+
 void retain(Turn& turn, DispatchId id, Dispatch dispatch) {
   dispatch.state = Retained{turn.now()};
-  const std::string& socket = dispatch.evidence.socket;
-  turn.emit(dispatch.to.project, Event{WasRetained{id, dispatch.to, dispatch.evidence}});
+  const Evidence& evidence = dispatch.evidence;
+  turn.emit(dispatch.to.project, Event{WasRetained{id, dispatch.to, evidence}});
+  const std::string child = evidence.started_at
+                                ? ", resumed as process " + std::to_string(evidence.process.pid)
+                                : ", which may have been resumed";
   decision::open(turn,
                  {dispatch.to.project,
                   decision::DispatchOwner{id},
                   decision::Cause::ProcessUnobserved,
-                  "is the agent " + dispatch.to.name + ", resumed as process " +
-                      std::to_string(dispatch.evidence.process.pid) + ", still there?",
-                  to_text(id) + " has shown neither life nor exit" +
-                      (socket.empty() ? "" : "; its socket is " + socket)});
+                  "is the agent " + dispatch.to.name + child + ", still there?",
+                  to_text(id) + " has shown neither life nor exit: " +
+                      known_of(evidence, turn.now())});
   put(turn, id, std::move(dispatch));
 }
 

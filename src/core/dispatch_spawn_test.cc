@@ -141,10 +141,27 @@ TEST(Dispatch, TheClaimOfAChildThatNobodyCanSeeIsRetainedWithItsEvidenceForEver)
   EXPECT_EQ(question.question,
             "is the agent ana, resumed as process " + std::to_string(child.pid) + ", still there?");
   EXPECT_EQ(question.context,
-            to_text(id) + " has shown neither life nor exit; its socket is /run/ana.sock");
+            to_text(id) +
+                " has shown neither life nor exit: started after 0 s, killed after 30 s, given up "
+                "after 35 s; its socket is /run/ana.sock");
   world.pass(1000h);
   EXPECT_TRUE(has_claim(world));
   EXPECT_EQ(as<Busy>(world.ask(Command{resume("m2")})), (Busy{id, true}));
+}
+
+TEST(Dispatch, OfAChildThatNobodySawNoProcessIsNamed) {
+  World world;
+  const DispatchId id = begin(world, resume());
+  world.pass(2s);
+  world.finish(the(world, id).effect, unknown);
+
+  ASSERT_TRUE(is_in<Retained>(world, id));
+  const decision::Decision& question = world.state.decisions.decisions.begin()->second;
+  EXPECT_EQ(question.question, "is the agent ana, which may have been resumed, still there?");
+  EXPECT_EQ(question.context,
+            to_text(id) +
+                " has shown neither life nor exit: not seen to start, given up after 2 s; no "
+                "socket of it is known");
 }
 
 TEST(Dispatch, ItsEventsAreNamedAfterIt) {
