@@ -273,6 +273,22 @@ TEST(Session, TheEndOfALargeOneGoesOnWithTheNextTick) {
   EXPECT_TRUE(world.state.grants.waiters.empty());
 }
 
+TEST(Session, TheReturnOfALargeOneGoesOnWithTheNextTick) {
+  Grants world;
+  for (int i = 0; i < 300; ++i) {
+    const Holder holder{default_project, "h" + std::to_string(i), five};
+    world.acquire(bo, "lock" + std::to_string(i));
+    world.acquire(holder, "lock" + std::to_string(i), waiting);
+  }
+  world.input(Resumed{System::What::Ready});
+  world.pass(1s);
+
+  world.input(session::Returned{five});
+  EXPECT_EQ(next_deadline(world.state).engine, world.stamp.now) << "not all could be looked at";
+  world.pass(0ms);
+  EXPECT_NE(next_deadline(world.state).engine, world.stamp.now);
+}
+
 TEST(Session, ThereAreSoManyAndNoMore) {
   Grants world;
   world.acquire(bound(ana, 5), "mine");

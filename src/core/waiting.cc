@@ -17,6 +17,9 @@ void came_back(Turn& turn, WaiterId waiter) {
   board::came_back(turn, waiter);
   const grant::Waiter* waiting = turn.state().grants.waiters.find(waiter);
   if (!waiting) return;
+  // A connection may have more waits than one step may look at: their own timers do the same.
+  if (!turn.may_touch()) return turn.arm(grant::Due{waiter}, turn.now());
+  turn.touch();
   const Holder holder = waiting->request.holder;
   grant::retry(turn, holder);
 }
