@@ -378,6 +378,11 @@ void came_back(Turn& turn, WaiterId id) {
   if (!waiter) return;
   const Line line = waiter->line;
   const ProjectNo project = project_of(turn, line);
+  if (!turn.may_touch()) {
+    const ServeRunner rest{waiter->runner, {id.value - 1}};
+    expect(turn, {rest.runner.project, turn.now(), rest});
+    return expect(turn, {project, turn.now(), ServeLine{line}});
+  }
   serve(turn, line, turn.now());
   // What its runner got meanwhile is there for it, wherever it stands.
   const Waiter* still = find_waiter(turn, id);

@@ -283,6 +283,27 @@ TEST(BoardMuch, WhatIsCleanedUpGoesToWhoWaitsForIt) {
   EXPECT_EQ(as<Started>(world.told(waiter)).task, task);
 }
 
+// His own other wait got him the task meanwhile, and somebody else stands before these.
+TEST(BoardMuch, WhoComesBackIsServedAPartAStep) {
+  Crowd world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  world.wait_to_start(task, bo);
+  world.wait_to_start(task, cy);
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_TRUE(is<Waiting>(world.say(Start{task, bo, Wait{30min}}, SessionId{5})));
+  }
+  world.input(Resumed{System::What::Ready});
+  world.say(PutBack{task, ana, {}});
+  ASSERT_EQ(world.task(task).lock->runner, bo);
+  world.forget();
+
+  world.input(session::Returned{SessionId{5}});
+  EXPECT_EQ(world.answers.size(), limits::touched_a_step);
+  world.pass(0s);
+  EXPECT_EQ(world.answers.size(), 300u);
+}
+
 // ── What a runner has is for all its waits ──
 
 TEST(BoardMuch, WhoTakesTheSectionsInOrderGetsWhatIsNewInItsOwn) {
