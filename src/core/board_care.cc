@@ -73,7 +73,11 @@ reeve::Reply on(Turn& turn, const Cleanup& command) {
     const bool is_over =
         match((*at).what,
               [&](const BoardTaskId& id) { return !is_good(turn, *find(turn, id)->lock); },
-              [&](const SectionName& name) { return find(turn, name)->lock->expired; });
+              [&](const SectionName& name) {
+                const State& state = turn.state();
+                return !is_good(turn, *find(turn, name)->lock) &&
+                       turn.now() > *section_limit(state.board, name, turn.leases_from());
+              });
     if (!is_over) continue;
     if (cleaned.locks.size() >= limits::touched_a_step) {
       cleaned.more = true;

@@ -304,6 +304,20 @@ TEST(BoardMuch, WhoComesBackIsServedAPartAStep) {
   EXPECT_EQ(world.answers.size(), 300u);
 }
 
+TEST(BoardMuch, ASectionThatIsOverIsCleanedUpHoweverMuchElseIsDue) {
+  Crowd world;
+  world.say(SetLocking{default_project, {1min, 2min, 30min}});
+  const BoardTaskId task = world.add("fix", backend);
+  world.add("more", backend);
+  world.start(task, ana);
+  world.finish(task, ana);
+  world.much_is_held();
+  world.oversleep(2min + 1ms);
+
+  const CleanedUp cleaned = as<CleanedUp>(world.say(Cleanup{default_project, false}));
+  EXPECT_EQ(cleaned.locks.front(), decltype(cleaned.locks)::value_type{backend});
+}
+
 // ── What a runner has is for all its waits ──
 
 TEST(BoardMuch, WhoTakesTheSectionsInOrderGetsWhatIsNewInItsOwn) {
