@@ -53,6 +53,12 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
   return true;
 }
 
+// At the latest then it is given to whoever it is kept for, or to the next.
+Time kept_at_most(const Turn& turn, const Waiter& head, Time when) {
+  const session::Session* away = turn.state().sessions.sessions.find(head.session);
+  return away && away->awaited_until ? std::min(*away->awaited_until, head.until) : when;
+}
+
 // A section that was held by its tasks alone may be over sooner without this one.
 void look_sooner(Turn& turn, const SectionName& name) {
   const std::optional<Time> limit = section_limit(turn.state().board, name, turn.leases_from());
@@ -121,7 +127,7 @@ std::optional<SectionLocked> held_by_another(const Turn& turn,
     }
   }
   if (const Waiter* head = awaited_head(turn, name, runner)) {
-    return SectionLocked{name, head->runner, saturating_add(when, limits::session_return)};
+    return SectionLocked{name, head->runner, kept_at_most(turn, *head, when)};
   }
   return std::nullopt;
 }
@@ -138,7 +144,7 @@ Verdict may_start(const Turn& turn, BoardTaskId id, const RunnerName& runner, Ti
   if (task.section) {
     if (const auto locked = held_by_another(turn, *task.section, runner, when)) return *locked;
   } else if (const Waiter* head = awaited_head(turn, id, runner)) {
-    return TaskLocked{id, head->runner, saturating_add(when, limits::session_return)};
+    return TaskLocked{id, head->runner, kept_at_most(turn, *head, when)};
   }
   return CanStart{id};
 }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -199,12 +200,29 @@ TEST(BoardSession, ASectionThatIsOverIsKeptForTheFirstInItsLineAlsoFromWhoHadIt)
   world.input(Resumed{System::What::Ready});
   world.pass(4s);
 
-  EXPECT_EQ(as<SectionLocked>(world.start(first, ana)), (SectionLocked{backend, bo, at(14s)}));
+  EXPECT_EQ(as<SectionLocked>(world.start(first, ana)), (SectionLocked{backend, bo, at(10s)}));
   EXPECT_EQ(as<Nothing>(world.next(ana, {{}, false, true})), Nothing{true});
   EXPECT_EQ(as<SectionLocked>(world.next(ana, {backend, false, true})).locked_by, bo);
 
   world.input(session::Returned{five});
   EXPECT_EQ(as<Started>(world.told(bos)).task, second);
+}
+
+TEST(BoardSession, ItIsKeptUntilHeIsNoLongerAwaitedOrHisWaitIsOver) {
+  for (const Duration most : {7s, 30s}) {
+    BoardWorld world;
+    const BoardTaskId alone = world.add("alone");
+    world.start(alone, ana);
+    as<Waiting>(world.say(Start{alone, bo, Wait{most}}, five));
+    world.input(Resumed{System::What::Ready});
+    world.say(PutBack{alone, ana, {}});
+    world.pass(4s);
+
+    const Time until = at(std::min<Duration>(most, 10s));
+    EXPECT_EQ(as<TaskLocked>(world.start(alone, ana)), (TaskLocked{alone, bo, until}));
+    world.pass(until - world.stamp.now);
+    EXPECT_TRUE(is<Started>(world.start(alone, ana)));
+  }
 }
 
 TEST(BoardSession, ATaskOfNoSectionIsKeptForTheFirstInItsLineAlsoFromWhoTakesAny) {
