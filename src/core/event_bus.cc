@@ -4,6 +4,10 @@
 #include "core/event.h"
 #include "core/event_fields.h"
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 namespace reeve::event_bus {
 namespace {
 
@@ -47,21 +51,38 @@ Effect effect_of(const Subscription& subscription,
       });
 }
 
+std::string without_detail(const std::string& verb) { return verb.substr(0, verb.find('(')); }
+
+std::string place_of(const Pattern& pattern) {
+  const std::vector<std::string>& segments = pattern.segments;
+  const auto is_literal = [](const std::string& text) { return text.find('*') == text.npos; };
+  const std::string& noun = segments.front();
+  if (segments.size() == 3 && is_literal(segments[1])) return noun + ":" + segments[1];
+  if (segments.size() == 1 || !is_literal(segments.back())) return noun;
+  return noun + " " + without_detail(segments.back());
+}
+
+// In the order of the subscriptions, wherever they stand.
 void add_matching(Effects& effects,
                   const Table& table,
                   const std::string& noun,
                   const Event& event,
                   const EventName& name,
                   const project::Table& projects) {
-  for (auto at = table.by_noun.lower_bound(NounKey{noun, {}}); at != table.by_noun.end(); ++at) {
-    const NounKey& key = *at;
-    if (key.noun != noun) return;
-    const Subscription& subscription = key.subscription;
-    const bool ours = subscription.project == shared_project ||
-                      subscription.project == event.project || event.project == shared_project;
-    if (ours && matches(subscription.pattern, name)) {
-      effects.push_back(effect_of(subscription, event, name, projects));
+  std::vector<const Subscription*> found;
+  for (const std::string& place :
+       {noun, noun + " " + without_detail(name.verb), noun + ":" + name.subject}) {
+    for (auto at = table.by_noun.lower_bound({place, {}}); at != table.by_noun.end(); ++at) {
+      if (at->noun != place) break;
+      const Subscription& subscription = at->subscription;
+      const bool ours = subscription.project == shared_project ||
+                        subscription.project == event.project || event.project == shared_project;
+      if (ours && matches(subscription.pattern, name)) found.push_back(&subscription);
     }
+  }
+  std::ranges::sort(found, [](const auto* a, const auto* b) { return *a < *b; });
+  for (const Subscription* each : found) {
+    effects.push_back(effect_of(*each, event, name, projects));
   }
 }
 
@@ -69,12 +90,13 @@ void add_matching(Effects& effects,
 
 void subscribe(Table& table, const Subscription& subscription) {
   if (subscription.pattern.segments.empty()) return;
-  table.by_noun.insert({subscription.pattern.segments.front(), subscription});
-  table.by_subscriber.insert(subscription);
+  if (!table.by_subscriber.insert(subscription)) return;
+  table.by_noun.insert({place_of(subscription.pattern), subscription});
 }
 
 void unsubscribe(Table& table, const Subscription& subscription) {
   if (subscription.pattern.segments.empty()) return;
+  table.by_noun.erase({place_of(subscription.pattern), subscription});
   table.by_noun.erase({subscription.pattern.segments.front(), subscription});
   table.by_subscriber.erase(subscription);
 }

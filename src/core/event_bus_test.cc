@@ -3,6 +3,10 @@
 #include "core/event.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <string>
+#include <vector>
 
 namespace reeve::event_bus {
 namespace {
@@ -109,6 +113,73 @@ TEST(EventBus, WhoUnsubscribesHearsNothingMoreAndTheOthersStill) {
 
   EXPECT_EQ(route(table, green()), (Effects{{Inner{WakeWorker{{default_project, "other"}}}}}));
   EXPECT_EQ(table.by_noun.size(), 1u);
+}
+
+// Else ten thousand guards that wait for pipelines of their own look at whatever any pipeline does.
+TEST(EventBus, AnEventMeetsOnlyThoseWhoNameItsSubjectOrElseItsVerb) {
+  const auto place = [](const char* pattern) {
+    return with(Worker{merger}, pattern).by_noun.first()->noun;
+  };
+  EXPECT_EQ(place("pipeline:pipe-4f7kq2:complete"), "pipeline:pipe-4f7kq2");
+  EXPECT_EQ(place("lock:shop:main:**"), "lock:shop:main");
+  EXPECT_EQ(place("ci:*:green"), "ci green");
+  EXPECT_EQ(place("lock:shop:*:acquired"), "lock acquired");
+  EXPECT_EQ(place("pipeline:phase(merge)"), "pipeline phase");
+  EXPECT_EQ(place("*:green"), "* green");
+  EXPECT_EQ(place("ci:**"), "ci");
+  EXPECT_EQ(place("escalate"), "escalate");
+}
+
+TEST(EventBus, WhoSubscribedWhenOnlyNounsCountedIsWokenOnceAndMayUnsubscribe) {
+  const Subscription since_then{Worker{merger}, default_project, parse_pattern("ci:main:green")};
+  Table table;
+  table.by_noun.insert({"ci", since_then});
+  table.by_subscriber.insert(since_then);
+  subscribe(table, since_then);
+  EXPECT_EQ(route(table, green()), (Effects{{Inner{WakeWorker{merger}}}}));
+  unsubscribe_all(table, Worker{merger});
+  EXPECT_EQ(table, Table{});
+}
+
+// As if everybody were asked, in their order: those who name the noun first.
+Effects asked_one_by_one(const Table& table, const Event& event) {
+  Effects effects;
+  const EventName name = name_of(event.body);
+  for (const std::string& noun : {name.noun, std::string("*"), std::string("**")}) {
+    for (const Subscription& each : table.by_subscriber) {
+      if (each.pattern.segments.front() != noun || !matches(each.pattern, name)) continue;
+      if (each.project != shared_project && each.project != event.project) continue;
+      effects.push_back({Inner{WakeWorker{std::get<Worker>(each.who).worker}}});
+    }
+  }
+  return effects;
+}
+
+RC_GTEST_PROP(EventBusLaw, AnEventReachesThoseWhoWantItInTheirOrder, ()) {
+  const auto one_of = [](std::vector<std::string> all) {
+    return *rc::gen::elementOf(std::move(all));
+  };
+  Table table;
+  std::vector<Subscription> all;
+  for (int i = *rc::gen::inRange(0, 30); i > 0; --i) {
+    std::string pattern = one_of({"ci", "ci", "*"});
+    pattern += one_of({"", ":a", ":a:b", ":*", ":a:*"});
+    pattern += one_of({":green", ":red", ":*", ":**", ":green(x)"});
+    const WorkerName worker{default_project, one_of({"w1", "w2", "w3"})};
+    const ProjectNo project = *rc::gen::element(default_project, other_project, shared_project);
+    all.push_back({Worker{worker}, project, parse_pattern(pattern)});
+    subscribe(table, all.back());
+    if (*rc::gen::inRange(0, 4) == 0) unsubscribe(table, *rc::gen::elementOf(all));
+  }
+  RC_ASSERT(table.by_noun.size() == table.by_subscriber.size());
+  for (int i = 0; i < 20; ++i) {
+    const EventName name{"ci",
+                         one_of({"", "a", "a:b", "b"}),
+                         one_of({"green", "red", "green(x)"}),
+                         one_of({"", "x"})};
+    const Event event{1, 0, {}, default_project, Custom{name, {}}};
+    RC_ASSERT(route(table, event) == asked_one_by_one(table, event));
+  }
 }
 
 // ── What they are called: runbooks and scripts are written against these names ──
