@@ -58,8 +58,8 @@ struct Subscription {
 };
 
 // So that an event meets only those who may want it: by the noun of the pattern together with the
-// subject that it names (`lock:shop:main`), or else the verb (`ci green`). Before verbs and subjects
-// counted it was the noun alone, and what a state of then has so is found as well.
+// subject that it names (`lock:shop:main`), or else with the verb (`ci green`). Before, it was the
+// noun alone, and what a state of then has so is found as well.
 struct NounKey {
   std::string noun;
   Subscription subscription;
