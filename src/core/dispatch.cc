@@ -110,13 +110,13 @@ void retain(Turn& turn, DispatchId id, Dispatch dispatch) {
   const std::string child = evidence.started_at
                                 ? ", resumed as process " + std::to_string(evidence.process.pid)
                                 : ", which may have been resumed";
-  decision::open(turn,
-                 {dispatch.to.project,
-                  decision::DispatchOwner{id},
-                  decision::Cause::ProcessUnobserved,
-                  "is the agent " + dispatch.to.name + child + ", still there?",
-                  to_text(id) + " has shown neither life nor exit: " +
-                      known_of(evidence, turn.now())});
+  decision::open(
+      turn,
+      {dispatch.to.project,
+       decision::DispatchOwner{id},
+       decision::Cause::ProcessUnobserved,
+       "is the agent " + dispatch.to.name + child + ", still there?",
+       to_text(id) + " has shown neither life nor exit: " + known_of(evidence, turn.now())});
   put(turn, id, std::move(dispatch));
 }
 
