@@ -100,6 +100,8 @@ TEST(Decision, AQuestionThatMakesNoSenseIsRefused) {
   EXPECT_EQ(refusal({"q", {"a", ""}}), (Refused{Why::BadValue, "options"}));
   EXPECT_EQ(refusal({"q", Names(limits::names_a_request + 1, "a")}),
             (Refused{Why::OverLimit, "options"}));
+  EXPECT_TRUE(
+      is<Waiting>(World().ask(decision::Command{Ask{"q", Names(limits::names_a_request, "a")}})));
   EXPECT_EQ(refusal({"q", {}, {}, Duration{-1}}), (Refused{Why::BadValue, "within"}));
   EXPECT_EQ(refusal({"q", {"a"}, {}, Duration{1s}, 1}), (Refused{Why::BadValue, "default"}));
   EXPECT_EQ(refusal({"q", {}, {}, Duration{1s}, 0}), (Refused{Why::BadValue, "default"}));

@@ -148,6 +148,16 @@ TEST(Dispatch, AMadeIdIsThatOfNoMailEither) {
   EXPECT_EQ(as<mailbox::Mail>(world.ask(mailbox::Read{"ana", "", 10})).messages.size(), 2u);
 }
 
+TEST(Dispatch, TextResumeAndWorkspaceMayHaveSixtyFourKiB) {
+  World world;
+  Send longest = resume();
+  longest.text = std::string(limits::text_bytes, 'x');
+  longest.resume = longest.text;
+  longest.workspace = longest.text;
+  begin(world, longest);
+  EXPECT_EQ(world.started.size(), 1u);
+}
+
 TEST(Dispatch, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   World world;
   const auto refusal = [&](Send send) { return as<Refused>(world.ask(Command{send})); };
@@ -159,6 +169,8 @@ TEST(Dispatch, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   hopeless.resume = "";
   Send endless = resume();
   endless.text = std::string(limits::text_bytes + 1, 'x');
+  Send boundless = resume();
+  boundless.resume = endless.text;
   Send lost = resume();
   lost.workspace = endless.text;
 
@@ -166,6 +178,7 @@ TEST(Dispatch, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   EXPECT_EQ(refusal(resume("-m")), (Refused{Why::BadName, "-m"}));
   EXPECT_EQ(refusal(homeless), (Refused{Why::BadValue, "session"}));
   EXPECT_EQ(refusal(hopeless), (Refused{Why::BadValue, "resume"}));
+  EXPECT_EQ(refusal(boundless), (Refused{Why::BadValue, "resume"}));
   EXPECT_EQ(refusal(endless), (Refused{Why::OverLimit, "text"}));
   EXPECT_EQ(refusal(lost), (Refused{Why::BadValue, "workspace"}));
   endless.seen = Liveness::Unsupported;

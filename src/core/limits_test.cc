@@ -97,6 +97,15 @@ TEST(Limits, OfOpenTasksOfTheBoard) {
             (Refused{Why::OverLimit, "tasks"}));
 }
 
+TEST(Limits, OfATitle) {
+  World world;
+  EXPECT_TRUE(is<board::Added>(
+      world.ask(board::Add{std::string(limits::title_bytes, 'x'), std::nullopt, 0, ""})));
+  EXPECT_EQ(
+      refusal_of(world, board::Add{std::string(limits::title_bytes + 1, 'x'), std::nullopt, 0, ""}),
+      (Refused{Why::BadValue, "title"}));
+}
+
 TEST(Limits, OfSections) {
   World world = full();
   for (std::size_t i = 0; i < limits::names_a_project; ++i) {

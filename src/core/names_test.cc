@@ -36,6 +36,13 @@ TEST(Names, HaveNoControlCharacters) {
   EXPECT_TRUE(is_good_name("gr\u00fcn"));
 }
 
+TEST(Names, AValueHasAtMostAHundredKiBAndNoNul) {
+  EXPECT_TRUE(is_good_value(""));
+  EXPECT_TRUE(is_good_value(std::string(limits::value_bytes, 'x')));
+  EXPECT_FALSE(is_good_value(std::string(limits::value_bytes + 1, 'x')));
+  EXPECT_FALSE(is_good_value(std::string_view("a\0b", 3)));
+}
+
 TEST(Names, ALongTextIsCutBetweenItsCharacters) {
   const std::string most(limits::text_bytes - 1, 'a');
   EXPECT_EQ(cut(most + "\u00fc"), most);

@@ -56,6 +56,31 @@ TEST(PipelineWorker, OneThatFailedIsRetriedWithItsItemIfNobodyElseHasThat) {
   EXPECT_TRUE(play.state.workers.workers.find(fixer)->active.empty());
 }
 
+TEST(PipelineWorker, AnItemThatIsDueGoesToWhoWaitsForItAndNotToTheOneThatIsRetried) {
+  Working play(definition::Fail{});
+  const PipelineId first = play.newest();
+  play.ask(worker::Stop{fixer});
+  play.fails();
+  play.ask(queue::Take{{bugs}, {default_project, "ana"}, {}, 1, Duration::max()});
+  // More is due before than one request settles, so that it finds the item still pending.
+  const QueueName chores{default_project, "chores"};
+  for (std::size_t i = 0; i < limits::touched_a_step; ++i) {
+    play.ask(queue::Take{{chores}, {default_project, std::to_string(i)}, {}, 1, 1ms});
+  }
+  ASSERT_EQ(play.item(), queue::ItemState::Pending);
+  play.forget();
+  play.stamp.now += 1h;  // and no tick came
+  play.stamp.wall += 1h;
+
+  const Refused lost{Why::NotAllowed, to_text(first) + " has lost its item"};
+  Working other = play;
+  EXPECT_EQ(as<Refused>(other.ask(ResumeFrom{first, "build", false})), lost);
+  EXPECT_EQ(as<Refused>(play.ask(Retry{first, false})), lost);
+  EXPECT_EQ(play.item(), queue::ItemState::Processing);
+  EXPECT_TRUE(is<queue::Taken>(play.answers.back().reply)) << "ana has it";
+  EXPECT_TRUE(play.under_way().empty());
+}
+
 TEST(PipelineWorker, ADeadItemComesBackToLifeForIt) {
   Working play(definition::Fail{});
   for (int i = 0; i < 20 && play.item() != queue::ItemState::Dead; ++i) {

@@ -238,7 +238,8 @@ TEST(Task, TextOfWhichNothingCanBeTypedIsRefused) {
 TEST(Task, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   World world;
   const WorkId nobody{77};
-  const std::string long_text(limits::text_bytes + 1, 'x');
+  const std::string longest_text(limits::text_bytes, 'x');
+  const std::string long_text = longest_text + "x";
 
   for (const Command& command : std::vector<Command>{Heartbeat{nobody},
                                                      Observed{nobody, {}},
@@ -252,12 +253,16 @@ TEST(Task, WhatMakesNoSenseIsRefusedAndChangesNothing) {
   }
   EXPECT_EQ(as<Refused>(world.ask(Command{Nudge{nobody, long_text}})),
             (Refused{Why::OverLimit, "text"}));
+  EXPECT_EQ(as<Refused>(world.ask(Command{Nudge{nobody, longest_text}})),
+            (Refused{Why::NotFound, to_text(nobody)}));
   EXPECT_EQ(as<Refused>(world.ask(Command{SendText{nobody, "-m", ""}})),
             (Refused{Why::BadName, "-m"}));
   EXPECT_EQ(as<Refused>(world.ask(Command{task::Run{"", "", "", {}}})),
             (Refused{Why::BadName, ""}));
   EXPECT_EQ(as<Refused>(world.ask(Command{task::Run{"x", long_text, "", {}}})),
             (Refused{Why::OverLimit, "prompt"}));
+  EXPECT_EQ(as<Refused>(world.ask(Command{task::Run{"x", longest_text, "", {}}})),
+            (Refused{Why::NotFound, "x"}));
   EXPECT_EQ(as<Refused>(world.ask(Command{task::Run{"x", "", "", {}}})),
             (Refused{Why::NotFound, "x"}));
   EXPECT_EQ(world.state, initial_state(start));
