@@ -34,7 +34,7 @@ Boxed<HolderMeta> tidied(Boxed<HolderMeta> meta) {
     return meta;
   HolderMeta& changed = meta.edit();
   for (std::string* text : {&changed.host, &changed.user, &changed.label}) {
-    if (is_too_long(*text)) text->resize(limits::text_bytes);
+    text->resize(cut(*text).size());
   }
   return meta;
 }

@@ -298,7 +298,7 @@ void push_listed(Turn& turn,
       item.dedupe_key = id;
       const reeve::Reply reply = apply(turn, Push{queue, {std::move(item)}});
       if (const Refused* refusal = std::get_if<Refused>(&reply.value)) {
-        const std::string_view known_by = std::string_view(id).substr(0, limits::name_bytes);
+        const std::string_view known_by = first_bytes(id, limits::name_bytes);
         const bool is_new =
             !is_in(turn.state().queues.refused, known_by) && !not_pushed.contains(known_by);
         if (is_new && ++told > limits::names_a_request) continue;  // they are told with the next

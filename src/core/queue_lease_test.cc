@@ -140,6 +140,14 @@ TEST_F(QueueLease, AHolderMaySayNoMoreOfItselfThanThatOfALock) {
   EXPECT_EQ(world.rest_of(item).claim->meta->label.size(), limits::text_bytes);
 }
 
+TEST_F(QueueLease, WhatAHolderSaysOfItselfIsCutBetweenCharacters) {
+  const std::string most(limits::text_bytes - 1, 'x');
+  const std::string text = most + "\u00e4";
+  const Boxed<HolderMeta> meta(HolderMeta{text, text, text, std::nullopt, {}});
+  world.ask(Take{{bugs}, {default_project, "ana"}, meta, 1, {}});
+  EXPECT_EQ(*world.rest_of(item).claim->meta, (HolderMeta{most, most, most, std::nullopt, {}}));
+}
+
 TEST_F(QueueLease, AQuestionAboutItsProcessIsAskedWhereItsQueueIs) {
   take({}, true);
   world.pass(30s + 1ms + 30s);

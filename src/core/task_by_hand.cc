@@ -38,8 +38,7 @@ std::string context_of(const Task& task) {
   const std::size_t end = said.find_last_not_of(" \t\r\n");
   if (task.body != Body::None || end == std::string_view::npos) return context;
   context += "\nit said last:\n";
-  const std::size_t from = end + 1 > last_words ? end + 1 - last_words : 0;
-  context += said.substr(from, end + 1 - from);
+  context += last_bytes(said.substr(0, end + 1), last_words);
   return context;
 }
 

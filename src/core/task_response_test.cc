@@ -169,6 +169,16 @@ TEST(Task, OfASessionThatIsGoneAnotherQuestionIsAskedThanOfOneThatIsStuck) {
   EXPECT_EQ(drive.take(gone(drive.task, exit_with(3), at(3s))).last, "-");
 }
 
+TEST(Task, WhatItSaidLastBeginsAtACharacter) {
+  Drive drive;
+  std::string last(1998, 'x');
+  last.insert(1, "\n");
+  drive.take(gone(drive.task, exit_with(3, "\u00e4" + last), at(1s)));
+  const std::string context = question_about(drive.task, *drive.step.outcome.ask).context;
+  const std::string shown = "\nit said last:\n";
+  EXPECT_EQ(context.substr(context.find(shown) + shown.size()), last);
+}
+
 TEST(Task, OfAnIdleOneTheQuestionSaysWhatIsWrong) {
   Begin begin = fixer();
   begin.agent.on_idle = {DoEscalate{}};

@@ -314,7 +314,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
   if (has_answered) {
     queue::push_listed(turn, queue, outcome.values);
   } else {
-    const std::string error(strategy::error_of(outcome).substr(0, most_of_error));
+    const std::string error(first_bytes(strategy::error_of(outcome), most_of_error));
     Worker& asked = edit(turn, to.worker);
     asked.poll_error = error;
     if (!asked.polls_fail_since) asked.polls_fail_since = turn.now();

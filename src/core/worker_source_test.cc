@@ -151,6 +151,32 @@ TEST(Worker, WhyAPollFailedIsKeptUntilOneSucceeds) {
   EXPECT_EQ(world.worker()->polls_fail_since, std::nullopt);
 }
 
+TEST(Worker, WhyAPollFailedIsCutBetweenCharacters) {
+  definition::Set set = runbook();
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  const std::string most(999, 'x');
+  Outcome outcome = exited(1);
+  outcome.error = most + "\u00e4";
+  world.finish(world.started[0].id, outcome);
+  EXPECT_EQ(world.worker()->poll_error, most);
+  EXPECT_EQ(*find_in<PollFailed>(world.heard.back()), (PollFailed{fixer, most}));
+}
+
+TEST(Worker, TheIdOfWhatASourceListsAndCannotBeTakenIsCutBetweenCharacters) {
+  definition::Set set = runbook();
+  set.sources.set("bugs", {"tracker", 30s});
+  WorkerWorld world(set);
+  world.start();
+  const std::string most(limits::name_bytes - 1, 'k');
+  Outcome outcome;
+  outcome.values = {{most + "\u00e4", "{}"}};
+  world.finish(world.started[0].id, outcome);
+  const queue::WasRefused refused{bugs, most, "its id is longer than 200 bytes"};
+  EXPECT_EQ(*find_in<queue::WasRefused>(world.heard.back()), refused);
+}
+
 TEST(Worker, WhatASourceListsAndCannotBeTakenIsToldOnceWhileItIsListed) {
   definition::Set set = runbook("one", 1);
   set.sources.set("bugs", {"tracker", 30s});
