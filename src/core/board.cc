@@ -9,8 +9,8 @@
 namespace reeve::board {
 namespace {
 
-bool may_add_section(const Turn& turn) {
-  return turn.state().board.sections.size() < limits::names_a_project;
+bool may_add(const Turn& turn, const SectionName& section) {
+  return may_name_another(turn.state().board.sections, section.project);
 }
 
 // ── Sections and tasks ──
@@ -27,7 +27,7 @@ reeve::Reply on(Turn& turn, const SetLocking& command) {
 reeve::Reply on(Turn& turn, const AddSection& command) {
   if (!is_good_name(command.section.name)) return refused(Why::BadName, command.section.name);
   if (find(turn, command.section)) return refused(Why::Exists, command.section.name);
-  if (!may_add_section(turn)) return refused(Why::OverLimit, "sections");
+  if (!may_add(turn, command.section)) return refused(Why::OverLimit, "sections");
   make_section(turn, command.section);
   return {Ok{}};
 }
@@ -61,7 +61,7 @@ reeve::Reply on(Turn& turn, const Add& command) {
   const Project* board = turn.state().board.projects.find(project);
   if (board && board->open >= limits::names_a_project) return refused(Why::OverLimit, "tasks");
   const bool new_section = command.section && !find(turn, *command.section);
-  if (new_section && !may_add_section(turn)) return refused(Why::OverLimit, "sections");
+  if (new_section && !may_add(turn, *command.section)) return refused(Why::OverLimit, "sections");
 
   settle(turn, project);
   if (new_section) make_section(turn, *command.section);

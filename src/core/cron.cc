@@ -289,7 +289,7 @@ void adopt(Cron& cron, const Plan& plan) {
 }
 
 bool is_full(const Turn& turn, const CronName& name) {
-  return !find(turn, name) && turn.state().crons.crons.size() >= limits::names_a_project;
+  return !find(turn, name) && !may_name_another(turn.state().crons.crons, name.project);
 }
 
 reeve::Reply apply_one(Turn& turn, const Enable& command) {

@@ -228,7 +228,7 @@ std::optional<Refused> check_ask(const Turn& turn, const Ask& command) {
   if (command.default_choice && *command.default_choice >= command.options.size()) {
     return Refused{Why::BadValue, "default"};
   }
-  if (turn.state().decisions.open_of.size() >= limits::open_pipelines) {
+  if (turn.state().decisions.open_of.size() >= limits::open_decisions) {
     return Refused{Why::OverLimit, "decisions"};
   }
   if (!session::has_room(turn.state(), turn.session())) {

@@ -109,9 +109,14 @@ TEST(Limits, OfATitle) {
 TEST(Limits, OfSections) {
   World world = full();
   for (std::size_t i = 0; i < limits::names_a_project; ++i) {
-    world.state.board.sections.set({default_project, std::to_string(i)}, {});
+    world.state.board.sections.set({shared_project, std::to_string(i)}, {});
   }
   const SectionName more{default_project, "one more"};
+  EXPECT_TRUE(is<Ok>(world.ask(board::AddSection{{default_project, "0"}})))
+      << "a project is not full because another one is";
+  for (std::size_t i = 1; i < limits::names_a_project; ++i) {
+    world.state.board.sections.set({default_project, std::to_string(i)}, {});
+  }
   const Refused no{Why::OverLimit, "sections"};
   EXPECT_EQ(refusal_of(world, board::AddSection{more}), no);
   EXPECT_EQ(refusal_of(world, board::Add{"it", more, 0, ""}), no);
@@ -137,6 +142,11 @@ TEST(Limits, OfCrons) {
   const cron::Definition hourly{cron::Interval{1h}, {}, {}, {}, 1h, cron::RunShell{"true", {}}};
   const cron::Plan plan{{default_project, "one"}, Boxed(hourly), {}};
   for (std::size_t i = 0; i < limits::names_a_project; ++i) {
+    world.state.crons.crons.set({ProjectNo{7}, std::to_string(i)}, {});
+  }
+  EXPECT_TRUE(is<cron::Enabled>(world.ask(cron::Enable{{default_project, "0"}, plan})))
+      << "a project is not full because another one is";
+  for (std::size_t i = 1; i < limits::names_a_project; ++i) {
     world.state.crons.crons.set({default_project, std::to_string(i)}, {});
   }
   const CronName more{default_project, "one more"};
@@ -146,7 +156,7 @@ TEST(Limits, OfCrons) {
 
 TEST(Limits, OfOpenQuestions) {
   World world = full();
-  for (std::uint64_t i = 1; i <= limits::open_pipelines; ++i) {
+  for (std::uint64_t i = 1; i <= limits::open_decisions; ++i) {
     world.state.decisions.open_of.set(decision::AskOwner{WaiterId{i}}, DecisionId{i});
   }
   EXPECT_EQ(refusal_of(world, decision::Ask{"which?"}), (Refused{Why::OverLimit, "decisions"}));

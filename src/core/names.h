@@ -36,6 +36,18 @@ inline bool is_good_value(std::string_view value) {
   return value.size() <= limits::value_bytes && value.find('\0') == std::string_view::npos;
 }
 
+// Whether a project may name one more of them. Its own are counted where there are so many in all.
+template <class Things>
+bool may_name_another(const Things& things, ProjectNo project) {
+  if (things.size() < limits::names_a_project) return true;
+  std::size_t own = 0;
+  for (auto at = things.lower_bound({project, ""}); at != things.end(); ++at) {
+    if (at->first.project != project) break;
+    if (++own == limits::names_a_project) return false;
+  }
+  return true;
+}
+
 // Where a path leads that counts from this folder; an empty one: to the folder.
 inline std::string path_within(std::string_view folder, std::string_view path) {
   if (path.empty()) return std::string(folder);
