@@ -31,6 +31,14 @@ struct Past {
   Token token;
 };
 
+struct PastSlot {
+  SemaphoreName slots;
+  Holder holder;
+  Token token;
+
+  bool operator==(const PastSlot&) const = default;
+};
+
 class Players : public Grants {
  public:
   explicit Players(bool unnoticed) : unnoticed_(unnoticed) {
@@ -74,9 +82,21 @@ class Players : public Grants {
     RC_ASSERT(answers.size() == waited_);
   }
 
-  // A token that is not the current one of its lock is refused everywhere.
+  // A token that is not the current one of its lock or slot is refused everywhere. (Who is late may
+  // still give back what nobody has had since.)
   void refuse_old_tokens() {
+    for (const PastSlot& past : past_slots_) {
+      if (token_at(past.holder, past.slots.name) == past.token) continue;
+      RC_ASSERT(
+          is<semaphore::Lost>(reply_to(semaphore::Heartbeat{past.slots, past.holder, past.token})));
+      RC_ASSERT(is<semaphore::NotHolder>(
+          reply_to(semaphore::Release{past.slots, past.holder, past.token})));
+    }
     for (const Past& past : pasts_) {
+      if (token_at(past.lock) != past.token) {
+        const Reply reply = reply_to(lock::Release{lock_named(past.lock), past.holder, past.token});
+        RC_ASSERT(is<lock::NotOwner>(reply) || is<lock::AlreadyFree>(reply));
+      }
       const lock::Lock* lock = state.locks.locks.find(lock_named(past.lock));
       const lock::Tenure* tenure =
           lock ? lock::live_tenure(*lock, state.leases_from, stamp.now) : nullptr;
@@ -271,7 +291,8 @@ class Players : public Grants {
     return slot ? slot->lease.token : Token{};
   }
 
-  // Every token of a lock is new, and greater than all before.
+  // Every token of a lock is new, and greater than all before; so is that of a slot, which one that
+  // grows keeps, and one that is moved to another connection.
   void listen() {
     for (; heard_ < heard.size(); ++heard_) {
       if (const auto* was = find_in<lock::WasAcquired>(heard[heard_])) {
@@ -280,10 +301,22 @@ class Players : public Grants {
         remember(then->name, then->holder, then->token);
       }
     }
+    const Token newest = newest_slot_;
+    for (const auto& [key, slot] : state.semaphores.slots) {
+      remember({key.name, key.holder, slot.lease.token}, newest);
+    }
   }
   void remember(const LockName& name, const Holder& who, Token token) {
     if (!pasts_.empty()) RC_ASSERT(pasts_.back().token < token);
     pasts_.push_back({name.name, who, token});
+  }
+  void remember(const PastSlot& slot, Token newest) {
+    if (std::ranges::find(past_slots_, slot) != past_slots_.end()) return;
+    RC_ASSERT(newest < slot.token || std::ranges::any_of(past_slots_, [&](const PastSlot& past) {
+                return past.slots == slot.slots && past.token == slot.token;
+              }));
+    newest_slot_ = std::max(newest_slot_, slot.token);
+    past_slots_.push_back(slot);
   }
 
   Reply reply_to(const Command& command) const {
@@ -294,6 +327,8 @@ class Players : public Grants {
   std::size_t heard_ = 0;
   std::size_t waited_ = 0;
   std::vector<Past> pasts_;
+  std::vector<PastSlot> past_slots_;
+  Token newest_slot_;
 };
 
 RC_GTEST_PROP(GrantProperty, TheLawsHoldAfterEveryMove, ()) {
