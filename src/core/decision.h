@@ -193,8 +193,8 @@ struct Table {
   bool operator==(const Table&) const = default;
 };
 
-// What a machine that cannot go on by itself fills in. Only with a default choice does `within`
-// mean anything: the choice that is taken then.
+// What a machine that cannot go on by itself fills in. At the end of `within` the default choice is
+// taken; without one only who asked with `reeve ask` is told then, that there was no answer.
 struct Question {
   ProjectNo project;
   Owner owner;

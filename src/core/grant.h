@@ -159,7 +159,9 @@ struct Granted {
   bool operator==(const Granted&) const = default;
 };
 
-// In the way, for a lock: its holder, or with a line and no holder the first in line.
+// In the way, for a lock: its holder, or with a line and no holder the first in line. `ahead` are
+// those in line before the asker; who would not be its last is told of 256 at most (limits.h,
+// touched_a_step), there may be more. So it is with Full.
 struct Busy {
   LockName name;
   Holder holder;

@@ -13,8 +13,8 @@
 // A request with a key is applied once: a retry gets the first answer, for 24 h from that and a
 // project's last 100,000. Kept are the digest of the request, so that the same key with
 // another request is found out, and its reply, a long one without its texts (core/kept_reply). A
-// reply that changed nothing is not kept: asking again is as good as asking first. A key whose
-// request still waits takes over its place in line, however long that is.
+// reply that says no is not kept, whatever time changed meanwhile: asking again is as good as
+// asking first. A key whose request still waits takes over its place in line, however long that is.
 namespace reeve {
 class Turn;
 struct Command;

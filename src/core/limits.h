@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-// Every limit the core knows, once. Over a limit: a clear refusal, nothing lost.
+// The limits of the core, but for those that only one noun knows of and that stand with it (as in
+// board_detail.h, guard.h, pattern.h). Over a limit: a clear refusal, nothing lost.
 namespace reeve::limits {
 
 using namespace std::chrono_literals;
@@ -23,13 +24,14 @@ inline constexpr std::size_t names_a_request = 64;
 inline constexpr std::size_t queues_a_chain = 32;  // of dead letters: behind one another
 inline constexpr std::size_t waiters_a_line = 10'000;
 inline constexpr std::size_t open_pipelines = 100'000;
-inline constexpr std::uint32_t pipelines_within = 32;                // a child of a child of ...
 inline constexpr std::size_t open_decisions = 100'000;
+inline constexpr std::uint32_t pipelines_within = 32;                // a child of a child of ...
 inline constexpr std::size_t value_bytes = std::size_t{100} * 1024;  // of an input or an output
 inline constexpr std::size_t checkpoints_kept = 1000;                // a pipeline
 inline constexpr std::size_t sessions = 10'000;
 inline constexpr std::size_t mail_a_box = 10'000;  // messages that nobody has acknowledged yet
-// Messages, labels, errors: cut, not refused.
+// Labels, notes, errors and what somebody said last are cut to it. What is to reach somebody is
+// not: messages, prompts and what is typed into a session are refused over it.
 inline constexpr std::size_t text_bytes = std::size_t{64} * 1024;
 
 // What one `apply` may touch; the rest goes on with the next tick.

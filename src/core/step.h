@@ -8,8 +8,8 @@ struct Effect;  // core/effect.h, which knows the nouns; the nouns' headers need
 using Effects = std::vector<Effect>;
 
 // What a transition of one machine gives back: what it is now, what to answer, and what is
-// to be done. Every machine that is a value (task, strategy, guard, pipeline, ...) answers
-// in this shape. The root's own answer is core/apply.h.
+// to be done. Tasks and pipelines answer in this shape; guards and strategies, of which nothing
+// follows but what they say next, in a Step of their own. The root's own answer is core/apply.h.
 //
 // The third parameter is never given: it lets Effect be incomplete until a step is made, which
 // clang insists on where a default is written.
