@@ -8,16 +8,8 @@
 
 namespace reeve {
 
-// A name with a kind. The kind exists only at compile time: a HolderId where a
-// LockId belongs does not compile.
-template <class Kind>
-struct Id {
-  std::string value;
-
-  auto operator<=>(const Id&) const = default;
-};
-
-// A number with a kind, taken from the one counter of the state. Zero is none.
+// A number with a kind, taken from the one counter of the state. Zero is none. The kind exists
+// only at compile time: an ItemId where a PipelineId belongs does not compile.
 template <class Kind>
 struct Number {
   std::uint64_t value = 0;

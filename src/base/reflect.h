@@ -31,11 +31,9 @@ namespace reeve::reflect {
 
 // ── What a type can say about itself (specialise these) ──
 
-// Has one field and stands for it: a number or a text with a kind.
+// Has one field and stands for it: a number with a kind.
 template <class T>
 inline constexpr bool is_bare = false;
-template <class Kind>
-inline constexpr bool is_bare<Id<Kind>> = true;
 template <class Kind>
 inline constexpr bool is_bare<Number<Kind>> = true;
 
