@@ -56,14 +56,28 @@ bool LockModel::may_be_free(const Tenure& tenure, Time now) const {
   return may_be_lost(tenure, now);
 }
 
+// A wait that ended in time and is noticed late has kept what its holder had as of then, when that
+// was good; the answer says until when. It ends with the process that was named last.
+void LockModel::kept(Tenure& tenure, const Want& want, const grant::Given& given, Time now) {
+  Tenure then = tenure;
+  then.last_sign = now;
+  then.lapsed.reset();
+  if (given.expires_at && (*given.expires_at < limit_of(then) || *given.expires_at < now)) {
+    const Duration timeout = tenure.want.timeout.value_or(limits::heartbeat_timeout);
+    then.last_sign = std::min(*given.expires_at - timeout, limit_of(tenure));
+  }
+  if (is_over(tenure, then.last_sign)) report_.violated("a lease that was over was extended");
+  then.last_sign = std::max(tenure.last_sign, then.last_sign);
+  if (want.process) then.want.process = want.process;
+  tenure = std::move(then);
+}
+
 void LockModel::lock_granted(Stamp stamp, const Want& want, const grant::Given& given) {
   const auto found = locks_.find(given.name);
   if (found != locks_.end()) {
     Tenure& before = found->second;
     if (before.token == given.token && before.want.holder == want.holder) {
-      if (is_over(before, stamp.now)) report_.violated("a lease that was over was extended");
-      before.last_sign = stamp.now;
-      return;
+      return kept(before, want, given, stamp.now);
     }
     if (!may_be_free(before, stamp.now)) {
       report_.violated(fmt::format("lock {} was given to {} though {} holds it with token {}",
@@ -93,7 +107,7 @@ LockModel::Tenure* LockModel::find_slot(const std::string& name, const Holder& h
 void LockModel::slot_granted(Stamp stamp, const Want& want, const grant::Given& given) {
   Tenure* before = find_slot(given.name, want.holder);
   if (before && before->token == given.token) {
-    before->last_sign = stamp.now;
+    kept(*before, want, given, stamp.now);
     before->weight = std::max(before->weight, given.weight);
   } else {
     if (before && !may_be_free(*before, stamp.now)) {

@@ -67,6 +67,7 @@ class LockModel {
   bool may_be_lost(const Tenure& tenure, Time now) const;  // its token may be refused
   bool may_be_free(const Tenure& tenure, Time now) const;  // somebody else may have it
   void granted(Stamp stamp, const Want& want, const grant::Granted& granted);
+  void kept(Tenure& tenure, const Want& want, const grant::Given& given, Time now);
   void lock_granted(Stamp stamp, const Want& want, const grant::Given& given);
   void slot_granted(Stamp stamp, const Want& want, const grant::Given& given);
   void taken_back(const Reply& reply);

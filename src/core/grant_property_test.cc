@@ -83,8 +83,10 @@ class Players : public Grants {
   }
 
   // A token that is not the current one of its lock or slot is refused everywhere. (Who is late may
-  // still give back what nobody has had since.)
+  // still give back what nobody has had since.) What is due may have kept a lease: its holder got
+  // more before it was over.
   void refuse_old_tokens() {
+    const State then = apply(state, Tick{}, stamp).state;
     for (const PastSlot& past : past_slots_) {
       if (token_at(past.holder, past.slots.name) == past.token) continue;
       RC_ASSERT(
@@ -97,9 +99,9 @@ class Players : public Grants {
         const Reply reply = reply_to(lock::Release{lock_named(past.lock), past.holder, past.token});
         RC_ASSERT(is<lock::NotOwner>(reply) || is<lock::AlreadyFree>(reply));
       }
-      const lock::Lock* lock = state.locks.locks.find(lock_named(past.lock));
+      const lock::Lock* lock = then.locks.locks.find(lock_named(past.lock));
       const lock::Tenure* tenure =
-          lock ? lock::live_tenure(*lock, state.leases_from, stamp.now) : nullptr;
+          lock ? lock::live_tenure(*lock, then.leases_from, stamp.now) : nullptr;
       if (tenure && tenure->lease.token == past.token) continue;
       RC_ASSERT(is<lock::Lost>(
           reply_to(lock::Heartbeat{lock_named(past.lock), past.holder, past.token})));
@@ -312,9 +314,12 @@ class Players : public Grants {
   }
   void remember(const PastSlot& slot, Token newest) {
     if (std::ranges::find(past_slots_, slot) != past_slots_.end()) return;
-    RC_ASSERT(newest < slot.token || std::ranges::any_of(past_slots_, [&](const PastSlot& past) {
-                return past.slots == slot.slots && past.token == slot.token;
-              }));
+    RC_ASSERT(newest < slot.token || std::ranges::any_of(
+                                         past_slots_,
+                                         [&](const PastSlot& past) {
+                                           return past.slots == slot.slots &&
+                                                  past.token == slot.token;
+                                         }));
     newest_slot_ = std::max(newest_slot_, slot.token);
     past_slots_.push_back(slot);
   }
