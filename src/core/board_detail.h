@@ -91,11 +91,6 @@ Verdict may_start(const Turn& turn, BoardTaskId task, const RunnerName& runner, 
 // A free lock is kept for the head of its line until that is served, also while it is away
 // (core/session): from everybody else, also from whoever had it last.
 const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName& runner);
-// So it is for the first of those who take the sections in order, and for whom he has to let go
-// ahead among those who take any: from others in order.
-const Waiter* awaited_in_order(const Turn& turn, const RunnerName& runner);
-// At the latest then it is given to that one, or to the next.
-Time kept_at_most(const Turn& turn, const Waiter& awaited, Time when);
 
 // Who, other than `runner`, has the section; none if it is free or the runner's.
 std::optional<SectionLocked> held_by_another(const Turn& turn,

@@ -242,16 +242,7 @@ void Checker::waiters() {
       served |= serve && serve->line == waiter.line;
       served |= std::holds_alternative<TellWaiters>(key.what);
     }
-    // Who is first in it may take the sections in order, and the first of those may be away.
-    const auto first = table_.lines.lower_bound({waiter.line, {}});
-    const Waiter* head =
-        first == table_.lines.end() ? nullptr : table_.waiters.find((*first).waiter);
-    const NextTask* next = head ? std::get_if<NextTask>(&head->wanted) : nullptr;
-    const bool may_be_kept =
-        next && next->in_order && std::ranges::any_of(table_.waiters, [&](const auto& other) {
-          return !session::is_here(state_, other.second.session);
-        });
-    must(held || served || may_be_kept, who, "waits for what nobody has");
+    must(held || served, who, "waits for what nobody has");
     for (const DueKey& key : table_.due) {
       const ServeRunner* serve = std::get_if<ServeRunner>(&key.what);
       served |= serve && serve->runner == waiter.runner && serve->after < id;

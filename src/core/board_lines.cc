@@ -209,15 +209,6 @@ void serve_in_order(Turn& turn, ProjectNo project, Time when) {
 
 }  // namespace
 
-const Waiter* awaited_in_order(const Turn& turn, const RunnerName& runner) {
-  const std::optional<WaiterId> first = first_in_order(turn, runner.project);
-  if (!first || find_waiter(turn, *first)->runner == runner) return nullptr;
-  const Waiter& waiter = *find_waiter(turn, *first);
-  if (!session::is_here(turn, waiter.session)) return &waiter;
-  const Line any = line_of_any(runner.project);
-  return waiter.line == any ? awaited_head(turn, any, runner) : nullptr;
-}
-
 Line line_of(BoardTaskId id, const BoardTask& task) {
   if (task.section) return *task.section;
   return id;

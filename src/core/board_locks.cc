@@ -53,6 +53,12 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
   return true;
 }
 
+// At the latest then it is given to whoever it is kept for, or to the next.
+Time kept_at_most(const Turn& turn, const Waiter& head, Time when) {
+  const session::Session* away = turn.state().sessions.sessions.find(head.session);
+  return away && away->awaited_until ? std::min(*away->awaited_until, head.until) : when;
+}
+
 // A section that was held by its tasks alone may be over sooner without this one.
 void look_sooner(Turn& turn, const SectionName& name) {
   const std::optional<Time> limit = section_limit(turn.state().board, name, turn.leases_from());
@@ -106,11 +112,6 @@ const Waiter* awaited_head(const Turn& turn, const Line& line, const RunnerName&
   const bool is_kept =
       head.runner != runner && (!is_of_any || !session::is_here(turn, head.session));
   return is_kept ? &head : nullptr;
-}
-
-Time kept_at_most(const Turn& turn, const Waiter& awaited, Time when) {
-  const session::Session* away = turn.state().sessions.sessions.find(awaited.session);
-  return away && away->awaited_until ? std::min(*away->awaited_until, awaited.until) : when;
 }
 
 std::optional<SectionLocked> held_by_another(const Turn& turn,

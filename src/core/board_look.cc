@@ -56,18 +56,13 @@ Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, T
   if (const auto task = of_own_sections(turn, runner, when)) return CanStart{*task};
   const bool is_kept = awaited_head(turn, line_of_any(runner.project), runner) != nullptr;
   if (is_kept && !in_order) return Nothing{true};
-  const Waiter* before = in_order ? awaited_in_order(turn, runner) : nullptr;
   bool open = false;
   for (const ProjectNo project : {runner.project, shared_project}) {
     for (auto at = table.open_sections.lower_bound({project, 0, {}});
          at != table.open_sections.end() && (*at).project == project;
          ++at) {
       const Verdict verdict = next_of_section(turn, runner, {project, (*at).name}, when);
-      if (std::holds_alternative<CanStart>(verdict)) {
-        if (!before) return verdict;
-        return SectionLocked{
-            {project, (*at).name}, before->runner, kept_at_most(turn, *before, when)};
-      }
+      if (std::holds_alternative<CanStart>(verdict)) return verdict;
       const Nothing* nothing = std::get_if<Nothing>(&verdict);
       if (nothing && !nothing->open) continue;
       if (in_order) return verdict;
@@ -75,7 +70,7 @@ Verdict next_of_all(const Turn& turn, const RunnerName& runner, bool in_order, T
     }
   }
   // In order one asks for a section while there is one, and else for any, like those in that line.
-  const auto task = is_kept || before ? std::nullopt : next_of_none(turn, runner, when);
+  const auto task = is_kept ? std::nullopt : next_of_none(turn, runner, when);
   if (task) return CanStart{*task};
   const Project* project = table.projects.find(runner.project);
   return Nothing{open || (project && project->open > 0)};

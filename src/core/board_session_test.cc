@@ -273,56 +273,6 @@ TEST(BoardSession, InOrderNobodyTakesWhatIsKeptForTheFirstWhoWaitsForAny) {
   EXPECT_TRUE(is<Ok>(world.told(second)));
 }
 
-TEST(BoardSession, InOrderNobodyTakesWhatIsKeptForWhoWaitsInOrder) {
-  BoardWorld world;
-  world.say(AddSection{frontend});
-  world.start(world.add("back", backend), ana);
-  const Next in_order{bo, {{}, true, true}, Wait{30min}};
-  const WaiterId bos = as<Waiting>(world.say(in_order, five)).waiter;
-  world.input(Resumed{System::What::Ready});
-  const BoardTaskId front = world.add("front", frontend);
-
-  EXPECT_EQ(as<SectionLocked>(world.next(cy, {{}, true, true})),
-            (SectionLocked{frontend, bo, at(10s)}));
-  const WaiterId cys = as<Waiting>(world.say(Next{cy, {{}, true, true}, Wait{30min}})).waiter;
-  BoardWorld without = world;
-  without.pass(10s);
-  EXPECT_EQ(as<Started>(without.told(cys)).task, front) << "bo does not come back";
-
-  world.input(session::Returned{five});
-  EXPECT_EQ(as<Started>(world.told(bos)).task, front);
-  EXPECT_TRUE(is<Ok>(world.told(cys)));
-}
-
-TEST(BoardSession, NorWhatWhoWaitsInOrderHasToLeaveToWhoIsAwayAndTakesAny) {
-  BoardWorld world;
-  world.start(world.add("alone"), ana);
-  as<Waiting>(world.say(Next{bo, {{}, false, true}, Wait{30min}}, five));
-  const WaiterId cys = as<Waiting>(world.say(Next{cy, {{}, true, true}, Wait{30min}})).waiter;
-  world.input(Resumed{System::What::Ready});
-  const BoardTaskId front = world.add("front", frontend);
-
-  const RunnerName dan{default_project, "dan"};
-  EXPECT_EQ(as<SectionLocked>(world.next(dan, {{}, true, true})),
-            (SectionLocked{frontend, bo, at(10s)}));
-  world.pass(10s);
-  EXPECT_EQ(as<Started>(world.told(cys)).task, front);
-}
-
-TEST(BoardSession, NorATaskOfNoSectionThatIsKeptForHim) {
-  BoardWorld world;
-  const BoardTaskId back = world.add("back", backend);
-  world.start(back, ana);
-  const WaiterId bos = as<Waiting>(world.say(Next{bo, {{}, true, true}, Wait{30min}}, five)).waiter;
-  const BoardTaskId alone = world.add("alone");
-  world.input(Resumed{System::What::Ready});
-  world.finish(back, ana);
-
-  EXPECT_EQ(as<Nothing>(world.next(cy, {{}, true, true})), Nothing{true});
-  world.input(session::Returned{five});
-  EXPECT_EQ(as<Started>(world.told(bos)).task, alone);
-}
-
 TEST(BoardSession, WhatWhoComesBackDoesNotTakeIsForWhoWaitsForAny) {
   Room world;
   const Next which{bo, {backend, false, false}, Wait{30min}};  // only to be named
