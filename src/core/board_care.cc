@@ -74,9 +74,7 @@ reeve::Reply on(Turn& turn, const Cleanup& command) {
         match((*at).what,
               [&](const BoardTaskId& id) { return !is_good(turn, *find(turn, id)->lock); },
               [&](const SectionName& name) {
-                const State& state = turn.state();
-                return !is_good(turn, *find(turn, name)->lock) &&
-                       turn.now() > *section_limit(state.board, name, turn.leases_from());
+                return !has_section(turn, name, (*at).runner, turn.now());
               });
     if (!is_over) continue;
     if (cleaned.locks.size() >= limits::touched_a_step) {
@@ -97,6 +95,8 @@ reeve::Reply on(Turn& turn, const Cleanup& command) {
         },
         [&](const SectionName& name) {
           const RunnerName runner = find(turn, name)->lock->runner;
+          const bool is_known = find(turn, name)->lock->expired;
+          if (!is_known) turn.emit(name.project, SectionExpired{name, runner});
           unlock(turn, name);
           lose(turn, runner);
           turn.emit(name.project, SectionReleased{name, runner});

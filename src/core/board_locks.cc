@@ -56,7 +56,8 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
 // At the latest then it is given to whoever it is kept for, or to the next.
 Time kept_at_most(const Turn& turn, const Waiter& head, Time when) {
   const session::Session* away = turn.state().sessions.sessions.find(head.session);
-  return away && away->awaited_until ? std::min(*away->awaited_until, head.until) : when;
+  if (!away || !away->awaited_until) return when;
+  return std::max(when, std::min(*away->awaited_until, head.until));
 }
 
 // A section that was held by its tasks alone may be over sooner without this one.

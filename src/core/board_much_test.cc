@@ -304,6 +304,23 @@ TEST(BoardMuch, WhoComesBackIsServedAPartAStep) {
   EXPECT_EQ(world.answers.size(), 300u);
 }
 
+TEST(BoardMuch, OfManyWaitsThatComeBackOneLookIsOwedToTheirRunner) {
+  Crowd world;
+  const BoardTaskId task = world.add("alone");
+  world.start(task, ana);
+  for (int i = 0; i < 300; ++i) {
+    world.add_many(1, std::nullopt);  // so that the numbers of the waits are not neighbours
+    EXPECT_TRUE(is<Waiting>(world.say(Start{task, bo, Wait{30min}}, SessionId{5})));
+  }
+  world.input(Resumed{System::What::Ready});
+
+  world.input(session::Returned{SessionId{5}});
+  const auto looks = std::ranges::count_if(world.state.board.due, [](const DueKey& key) {
+    return std::holds_alternative<ServeRunner>(key.what);
+  });
+  EXPECT_LE(looks, 1);
+}
+
 TEST(BoardMuch, ASectionThatIsOverIsCleanedUpHoweverMuchElseIsDue) {
   Crowd world;
   world.say(SetLocking{default_project, {1min, 2min, 30min}});
@@ -316,6 +333,7 @@ TEST(BoardMuch, ASectionThatIsOverIsCleanedUpHoweverMuchElseIsDue) {
 
   const CleanedUp cleaned = as<CleanedUp>(world.say(Cleanup{default_project, false}));
   EXPECT_EQ(cleaned.locks.front(), decltype(cleaned.locks)::value_type{backend});
+  EXPECT_EQ(std::ranges::count(world.heard, EventBody{SectionExpired{backend, ana}}), 1);
 }
 
 // ── What a runner has is for all its waits ──

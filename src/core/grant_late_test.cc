@@ -163,6 +163,35 @@ TEST(GrantLate, ALineForWhichAStepHasNoRoomIsServedAsOfItsMomentToo) {
       many);
 }
 
+// Nobody who asks, or says that he lives, makes a line forget or put off the look it is owed.
+TEST(GrantLate, ALineThatIsOwedALookGetsItAsOfItsMomentWhoeverAsksBefore) {
+  constexpr std::uint32_t many = 1000;
+  for (const bool beats : {false, true}) {
+    Grants world;
+    world.create("s", many + 1);
+    const Token mine = as<Granted>(world.enter(bo, "s", 1, {.timeout = 10min})).given.front().token;
+    world.enter(ana, "s", many, {.timeout = 50ms});
+    std::vector<Reply> places;
+    for (std::uint32_t i = 0; i < many; ++i) {
+      const Holder holder{default_project, "holder" + std::to_string(i)};
+      places.push_back(world.enter(holder, "s", 1, {.wait = 100ms}));
+    }
+    world.wait_unnoticed(200ms);
+
+    if (beats) {
+      EXPECT_TRUE(is<semaphore::Alive>(world.beat_slot(bo, "s", mine)));
+    } else {
+      EXPECT_TRUE(is<grant::Full>(world.enter(cy, "s", many)));
+    }
+    for (int ticks = 0; ticks < 10; ++ticks) world.tick();
+
+    EXPECT_EQ(std::ranges::count_if(places,
+                                    [&](const Reply& place) { return world.got<Granted>(place); }),
+              many)
+        << beats;
+  }
+}
+
 TEST(GrantLate, ALeaseThatWasOverBeforeItsSessionEndedGoesOnAsOfItsMoment) {
   Grants world;
   world.create("s", 1);

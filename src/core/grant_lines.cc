@@ -16,6 +16,12 @@ void touch_each(Turn& turn, const Request& request) {
   each_name(request, [&](const auto&) { turn.touch(); });
 }
 
+// What is left to a later step is judged as of this one; what is owed already is not put off.
+void owe_look(Turn& turn, const Subject& subject) {
+  const std::optional<Time> owed = deadline_of(turn.state().timers, subject);
+  turn.arm(subject, std::min(owed.value_or(turn.as_of()), turn.as_of()));
+}
+
 }  // namespace
 
 Granted give(Turn& turn, const Request& request) {
@@ -265,15 +271,13 @@ void Rounds::serve(const SlotPlace& from) {
   }
 }
 
-void Rounds::leave_to_timer(const LockName& name) { turn_.arm(lock::Due{name}, turn_.as_of()); }
+void Rounds::leave_to_timer(const LockName& name) { owe_look(turn_, lock::Due{name}); }
 
-void Rounds::leave_to_timer(const SemaphoreName& name) {
-  turn_.arm(semaphore::Due{name}, turn_.as_of());
-}
+void Rounds::leave_to_timer(const SemaphoreName& name) { owe_look(turn_, semaphore::Due{name}); }
 
 void Rounds::leave_to_timer(const Holder& holder) {
   for (const WaiterId waiter : waits_of(turn_.state().grants, holder)) {
-    turn_.arm(Due{waiter}, turn_.as_of());
+    owe_look(turn_, Due{waiter});
     return;  // one of them is enough: it looks at all that lies behind the holder
   }
 }

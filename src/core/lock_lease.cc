@@ -280,9 +280,10 @@ bool expire(Turn& turn, const LockName& name) {
 void settle(Turn& turn, const LockName& name) {
   const Lock* found = turn.state().locks.locks.find(name);
   const Held* held = found ? std::get_if<Held>(&found->state) : nullptr;
-  const std::optional<Time> over =
-      held ? over_at(held->tenure.lease, turn.leases_from()) : std::nullopt;
-  turn.settle_as_of(over.value_or(turn.as_of()), [&] {
+  // A line for which a step had no room left is owed a look, as of the moment of that step.
+  const std::optional<Time> moment = held ? over_at(held->tenure.lease, turn.leases_from())
+                                          : deadline_of(turn.state().timers, Due{name});
+  turn.settle_as_of(moment.value_or(turn.as_of()), [&] {
     expire(turn, name);
     const Lock* lock = turn.state().locks.locks.find(name);
     if (lock && lock->waiting > 0) grant::serve(turn, name);

@@ -18,15 +18,21 @@ const DueKey* first_due(const State& state, const SemaphoreName& name) {
   return &*first;
 }
 
-// The timer of a semaphore is that of its first slot, unless its line is owed a look now.
-void arm_first(Turn& turn, const SemaphoreName& name) {
+// A line for which a step had no room left is owed a look, as of the moment of that step.
+std::optional<Time> owed_look(const Turn& turn, const SemaphoreName& name) {
   const std::optional<Time> armed = deadline_of(turn.state().timers, Due{name});
-  if (armed && *armed <= turn.as_of() &&
-      turn.state().semaphores.semaphores.find(name)->waiting > 0) {
-    return;
-  }
+  const bool is_owed =
+      armed && *armed <= turn.now() && turn.state().semaphores.semaphores.find(name)->waiting > 0;
+  return is_owed ? armed : std::nullopt;
+}
+
+// The timer of a semaphore is that of its first slot, unless its line is owed a look before.
+void arm_first(Turn& turn, const SemaphoreName& name) {
   const DueKey* first = first_due(turn.state(), name);
-  turn.arm(Due{name}, first ? std::optional(first->due) : std::nullopt);
+  std::optional<Time> due = first ? std::optional(first->due) : std::nullopt;
+  const std::optional<Time> owed = owed_look(turn, name);
+  if (owed) due = due ? std::min(*due, *owed) : *owed;
+  turn.arm(Due{name}, due);
 }
 
 // Moves the slot to its right place among the deadlines.
@@ -264,6 +270,10 @@ void leave_line(Turn& turn, const SemaphoreName& name) {
 bool expire(Turn& turn, const SemaphoreName& name) { return expire_some(turn, name, nullptr); }
 
 void settle(Turn& turn, const SemaphoreName& name) {
+  if (!turn.state().semaphores.semaphores.contains(name)) return;
+  if (const std::optional<Time> owed = owed_look(turn, name)) {
+    turn.settle_as_of(*owed, [&] { grant::serve(turn, name); });
+  }
   std::optional<Time> last;
   for (const DueKey* first = first_due(turn.state(), name);
        first && first->due <= turn.as_of() && first->due != last;
