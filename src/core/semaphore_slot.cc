@@ -271,7 +271,9 @@ bool expire(Turn& turn, const SemaphoreName& name) { return expire_some(turn, na
 
 void settle(Turn& turn, const SemaphoreName& name) {
   if (!turn.state().semaphores.semaphores.contains(name)) return;
-  if (const std::optional<Time> owed = owed_look(turn, name)) {
+  const DueKey* due = first_due(turn.state(), name);
+  const std::optional<Time> owed = owed_look(turn, name);
+  if (owed && (!due || *owed < due->due)) {
     turn.settle_as_of(*owed, [&] { grant::serve(turn, name); });
   }
   std::optional<Time> last;

@@ -486,6 +486,10 @@ TEST(WorkerSource, StartedAnewWhileItFindsNoRoomItStillAsksItsSource) {
   world.start("two");
   ASSERT_TRUE(world.worker()->polling);
   EXPECT_NE(*world.worker()->polling, old);
+
+  ASSERT_TRUE(world.worker()->look_at) << "there is still more";
+  world.ask(Command{Stop{fixer}});
+  EXPECT_FALSE(world.worker()->look_at) << "who is stopped looks at nothing";
 }
 
 TEST(WorkerSource, WhatWasPushedByHandIsNotTakenThere) {
