@@ -265,6 +265,21 @@ class QueueWork(Home):
         item = self.data("queue", "list", "q", "--state", "pending")["items"][0]
         self.assertEqual(item["attempts"], 0)
 
+    def test_a_command_that_ignores_the_second_signal_is_killed_and_its_item_given_back(self):
+        pid = os.path.join(self.base, "pid")
+        self.reeve("queue", "push", "q", "x")
+        worker = self.start("queue", "work", "q", "--exec",
+                            f'trap "" TERM; echo $$ > {pid}; while :; do sleep 0.05; done')
+        command = self.pid_at(pid)
+        worker.send_signal(signal.SIGTERM)
+        self.assertIn("finishing 1 item; once more", worker.stderr.readline())
+        worker.send_signal(signal.SIGTERM)
+        _, err = worker.communicate(timeout=30)
+        self.assertEqual((worker.returncode, is_alive(command)), (0, False), err)
+        self.assertIn("given back", err)
+        item = self.data("queue", "list", "q", "--state", "pending")["items"][0]
+        self.assertEqual(item["attempts"], 0)
+
     def test_the_item_of_a_killed_keeper_is_settled_when_its_command_is_dead(self):
         self.reeve("queue", "create", "q", "--max-attempts", "1", "--dead-letter", "dead")
         self.reeve("queue", "push", "q", "x")

@@ -36,7 +36,8 @@ struct Slot {
   std::int64_t extend_every = 0;
   std::int64_t extend_due = 0;
   std::optional<Client::Ticket> extending;
-  bool lost = false;  // the claim: whatever it does now does not count
+  bool lost = false;                     // the claim: whatever it does now does not count
+  std::optional<std::int64_t> kill_due;  // it was told to end
   std::string tail;
   std::int64_t began = 0;
 };
@@ -168,6 +169,7 @@ class Workshop {
     }
     slot.busy = true;
     slot.lost = false;
+    slot.kill_due.reset();
     slot.tail.clear();
     slot.began = steady_now();
     const auto visible = parse_moment(slot.item["visible_at"].text());
@@ -195,12 +197,22 @@ class Workshop {
 
   std::int64_t next_extension() const {
     std::int64_t next = -1;
-    for (const Slot& slot : slots_) {
-      if (!slot.busy || slot.extending || slot.lost) continue;
-      const std::int64_t left = std::max<std::int64_t>(0, slot.extend_due - steady_now());
+    const auto look_at = [&](std::int64_t due) {
+      const std::int64_t left = std::max<std::int64_t>(0, due - steady_now());
       next = next < 0 ? left : std::min(next, left);
+    };
+    for (const Slot& slot : slots_) {
+      if (!slot.busy) continue;
+      if (slot.kill_due) look_at(*slot.kill_due);
+      if (!slot.extending && !slot.lost) look_at(slot.extend_due);
     }
     return next;
+  }
+
+  // TERM; what is there 5 s later is killed.
+  static void end(Slot& slot) {
+    slot.child->signal(SIGTERM);
+    if (!slot.kill_due) slot.kill_due = steady_now() + kill_grace;
   }
 
   void extend() {
@@ -214,16 +226,15 @@ class Workshop {
           context_.output.note(fmt::format("{} was lost: {}; its command is ended",
                                            slot.item["id"].text(),
                                            printable(answer->error().message)));
-          slot.child->signal(SIGTERM);
-          slot.extend_due = steady_now() + kill_grace;
+          end(slot);
         }
       }
-      if (!slot.busy || slot.extending || steady_now() < slot.extend_due) continue;
-      if (slot.lost) {
+      if (!slot.busy) continue;
+      if (slot.kill_due && steady_now() >= *slot.kill_due) {
         slot.child->signal(SIGKILL);
-        slot.extend_due = steady_now() + kill_grace;
-        continue;
+        slot.kill_due = steady_now() + kill_grace;
       }
+      if (slot.extending || slot.lost || steady_now() < slot.extend_due) continue;
       slot.extend_due = steady_now() + slot.extend_every;
       slot.extending = client_.begin("queue.extend", claim_of(slot), Client::Kind::Change);
     }
@@ -327,7 +338,7 @@ class Workshop {
     }
     giving_back_ = true;
     for (Slot& slot : slots_) {
-      if (slot.busy) slot.child->signal(SIGTERM);
+      if (slot.busy) end(slot);
     }
   }
 
