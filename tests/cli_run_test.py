@@ -35,6 +35,12 @@ class LockRun(Home):
         tokens = self.out("lock", "run", "b", "a", "--", "sh", "-c", "echo $REEVE_FENCE").split()
         self.assertEqual(len(tokens), 2)
 
+    def test_a_name_that_is_said_twice_is_held_once(self):
+        script = "echo $REEVE_FENCE; exit 42"
+        tokens = self.out("lock", "run", "b", "a", "b", "--", "sh", "-c", script, code=42).split()
+        self.assertEqual(len(tokens), 2)
+        self.assertEqual(self.data("lock", "show", "b")["state"], "free")
+
     def test_stdin_and_stdout_are_the_commands(self):
         self.assertEqual(self.out("lock", "run", "a", "--", "cat", text="hello"), "hello")
 

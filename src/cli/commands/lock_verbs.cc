@@ -355,7 +355,9 @@ int run(Context& context, const Parsed& parsed) {
   params.set("meta", meta_of_run(*child, parsed.tail, parsed.text("label")));
   const auto answer = obtain(context, parsed, params);
   if (!answer) return context.fail(not_held(answer.error(), "lock"));
+  // In the order of the names; one that was said twice is held, and given back, once.
   for (const std::string& name : parsed.words) {
+    if (std::ranges::find(held.things, name, &HeldThing::name) != held.things.end()) continue;
     for (const Json& lock : (*answer)["locks"].items()) {
       if (lock["name"].text() == name) held.things.push_back({name, lock["token"].natural()});
     }
