@@ -107,6 +107,18 @@ class Hands(Project):
         self.reeve("daemon", "stop", "--kill")
         self.assertFalse(is_alive(pid))
 
+    def test_stop_with_kill_ends_what_a_daemon_left_running_that_is_gone(self):
+        self.step("trap '' TERM; echo $$ > pid; while :; do sleep 1; done")
+        self.reeve("daemon", "stop", "--kill")
+        self.assertFalse(os.path.exists(self.home))
+        self.reeve("run", "go")
+        pid = self.pid_at(os.path.join(self.work, "pid"))
+        self.reeve("daemon", "stop")
+        self.assertTrue(is_alive(pid))
+        self.reeve("daemon", "stop", "--kill")
+        self.assertFalse(is_alive(pid))
+        self.reeve("daemon", "status", code=7)
+
     def test_a_secret_is_in_nothing_that_is_kept_or_shown(self):
         self.step(
             "echo [$TOKEN] [$URL]; [ ${#TOKEN} = 14 ]",

@@ -147,10 +147,15 @@ std::optional<Failure> stop_and_wait(const Home& home, bool kill, bool& ran) {
 int stop(Context& context, const Parsed& parsed) {
   const auto home = context.home();
   if (!home) return context.fail(home.error());
+  const bool kill = parsed.has("kill");
   bool ran = false;
-  if (const auto failure = stop_and_wait(*home, parsed.has("kill"), ran)) {
-    return context.fail(*failure);
+  std::optional<Failure> failure = stop_and_wait(*home, kill, ran);
+  // Steps and sessions live on without a daemon, and only a daemon knows them.
+  if (!failure && !ran && kill && ::access((home->path + "/journal").c_str(), F_OK) == 0) {
+    const Answer started = plain_client(*home, true).ask("daemon.status");
+    failure = started ? stop_and_wait(*home, kill, ran) : std::optional(started.error());
   }
+  if (failure) return context.fail(*failure);
   if (context.json()) return context.output.succeed(json_of({{"stopped", ran}}));
   if (!context.quiet()) {
     context.output.line(ran ? "the daemon stopped" : "no daemon was running");
