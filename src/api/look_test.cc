@@ -164,6 +164,18 @@ TEST_F(Why, OfAnItemInAPausedQueueIsWhenThatGoesOn) {
                    R"("next":{"what":"the queue goes on","at":"2019-12-20T00:01:00.000Z"})"}));
 }
 
+TEST_F(Why, OfAPausedQueueNamesNoItemThatIsReadyMeanwhile) {
+  ask("queue.push", R"({"queue":"q","data":1})");
+  ask("queue.push", R"({"queue":"q","data":2,"delay_ms":1000})");
+  ask("queue.pause", R"({"queue":"q","for_ms":60000})");
+  const std::string about = R"({"id":"q"})";
+  EXPECT_TRUE(has(ask("why.get", about),
+                  {R"("next":{"what":"the queue goes on","at":"2019-12-20T00:01:00.000Z"})"}));
+  ask("queue.pause", R"({"queue":"q"})");
+  const std::string why = ask("why.get", about);
+  EXPECT_EQ(why.find(R"("next":)"), std::string::npos) << why;
+}
+
 TEST_F(Why, OfAPausedQueueWithNothingInItDoesNotMakeUpSinceWhen) {
   ask("queue.create", R"({"queue":"q"})");
   ask("queue.pause", R"({"queue":"q"})");

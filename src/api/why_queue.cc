@@ -47,7 +47,9 @@ std::optional<Next> next_of_queue(const State& state,
                                   Time now) {
   std::optional<Next> next;
   if (queue.paused_until) next = Next{"the queue goes on", queue.paused_until};
-  if (const auto delay = first_due(state, no, queue::Wait::Delay)) {
+  // While it is paused nobody gets what is ready.
+  const auto delay = queue.paused ? std::nullopt : first_due(state, no, queue::Wait::Delay);
+  if (delay) {
     next = sooner(next, Next{fmt::format("{} is ready", to_text(delay->item)), delay->due});
   }
   if (const auto claim = first_due(state, no, queue::Wait::Claim)) {
