@@ -176,6 +176,27 @@ TEST_F(Why, OfAPausedQueueNamesNoItemThatIsReadyMeanwhile) {
   EXPECT_EQ(why.find(R"("next":)"), std::string::npos) << why;
 }
 
+TEST_F(Why, OfAQueueThatAnItemPausedNamesTheQuestion) {
+  ask("queue.create", R"({"queue":"q","max_attempts":1,"on_exhaust":"pause"})");
+  const std::string pushed = ask("queue.push", R"({"queue":"q","data":1})");
+  const std::string item = pushed.substr(pushed.find("item-"), 11);
+  const std::string taken = take();
+  const std::size_t claim = taken.find(R"("claim":)") + 8;
+  ask("queue.fail",
+      fmt::format(R"({{"queue":"q","id":"{}","claim":{},"error":"no"}})",
+                  item,
+                  taken.substr(claim, taken.find_first_of(",}", claim) - claim)));
+  const std::string listed = ask("decision.list");
+  const std::string question = listed.substr(listed.find("ask-"), 10);
+  const std::string next = ask("queue.push", R"({"queue":"q","data":2})");
+  for (const std::string& name : {std::string("q"), next.substr(next.find("item-"), 11)}) {
+    EXPECT_TRUE(has(ask("why.get", fmt::format(R"({{"id":"{}"}})", name)),
+                    {"failed too often; try `reeve queue resume q`",
+                     fmt::format(R"({{"kind":"decision","name":"{}")", question),
+                     fmt::format("`reeve decision resolve {} --choice", question)}));
+  }
+}
+
 TEST_F(Why, OfAPausedQueueWithNothingInItDoesNotMakeUpSinceWhen) {
   ask("queue.create", R"({"queue":"q"})");
   ask("queue.pause", R"({"queue":"q"})");

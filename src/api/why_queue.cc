@@ -1,6 +1,7 @@
 #include "api/limits.h"
 #include "api/queue_list.h"
 #include "api/show.h"
+#include "api/show_run.h"
 #include "api/why.h"
 #include "api/why_chain.h"
 #include "codec/shell_word.h"
@@ -89,7 +90,9 @@ void show_takers(Tell& tell, const State& state, queue::QueueNo no) {
 }
 
 // Since when it is paused nobody keeps; what waits for it to go on knows since when it does.
+// What is asked of people about the item that paused it stands beside it.
 void fact_of_pause(Chain& chain,
+                   const State& state,
                    const std::string& name,
                    const queue::Queue& queue,
                    std::optional<Time> since,
@@ -108,6 +111,10 @@ void fact_of_pause(Chain& chain,
       name,
       since,
       fmt::format("paused{}{}; try `reeve queue resume {}`", by, until, codec::shell_word(name)));
+  const DecisionId* asked = state.decisions.open_of.find(decision::ItemOwner{queue.paused_by});
+  if (!asked) return;
+  const decision::Decision& decision = *state.decisions.decisions.find(*asked);
+  chain.fact("decision", to_text(*asked), decision.opened_at, question_in_words(*asked, decision));
 }
 
 // Those who wait for a queue that is paused, the first of them.
@@ -148,7 +155,7 @@ void why_queue(Tell& tell, const State& state, queue::QueueNo no) {
   tell.result().field("id", name).field("kind", "queue");
   Chain chain(tell, state);
   chain.begin();
-  fact_of_pause(chain, name, queue, waits_since(state, no), now);
+  fact_of_pause(chain, state, name, queue, waits_since(state, no), now);
   const PersistentSet<worker::QueueWorker>& workers = state.workers.by_queue;
   for (auto at = workers.lower_bound({queue.name, {}});
        at != workers.end() && at->queue == queue.name;
@@ -187,7 +194,7 @@ void why_item(Tell& tell, const State& state, ItemId id) {
   chain.begin();
   switch (item.state) {
     case queue::ItemState::Pending:
-      fact_of_pause(chain, name, queue, item.created_at, now);
+      fact_of_pause(chain, state, name, queue, item.created_at, now);
       if (item.rest && item.rest->not_before) {
         next = Next{"it is ready", item.rest->not_before};
         const std::string why =
