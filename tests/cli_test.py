@@ -473,7 +473,11 @@ class Queues(Home):
         self.assertIn("x", self.out("queue", "peek", "q"))
         self.reeve("queue", "pause", "q")
         self.assertIn("q is paused", self.err("queue", "take", "q"))
-        self.assertIn("paused", self.out("queue", "stats"))
+        said = "reeve: waiting: q is paused\nreeve: q is paused"
+        self.assertEqual(self.err("queue", "take", "q", "--wait", "2s"), said)
+        said = "reeve: waiting: nothing in q, r\nreeve: nothing to take from q, r"
+        self.assertEqual(self.err("queue", "take", "q", "r", "--wait", "2s"), said)
+        self.assertIn("paused", self.out("queue", "stats", "q"))
         self.reeve("queue", "resume", "q")
         self.assertRegex(self.out("queue", "take", "q", "-q"), r"^item-\w+ \d+$")
         self.error("queue", "show", "q", "item-zzzzzz", code=3)

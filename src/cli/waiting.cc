@@ -94,18 +94,15 @@ class View {
     if (now < began_ + silence_first) return;
     if (!looking_ && now >= looked_ + look_every) {
       looked_ = now;
-      const std::string_view method = what_.kind == "lock" ? "lock.show" : "sem.show";
-      if (what_.kind == "queue") {
-        thing_ = json_of({{"name", fmt::format("{}", fmt::join(what_.names, ", "))}});
-      } else {
-        looking_ =
-            client_.begin(method, json_of({{"name", what_.names[name_]}}), Client::Kind::Question);
-      }
+      const bool queue = what_.kind == "queue";
+      looking_ = client_.begin(queue ? "queue.stats" : fmt::format("{}.show", what_.kind),
+                               json_of({{queue ? "queue" : "name", what_.names[name_]}}),
+                               Client::Kind::Question);
     }
     if (looking_) {
       if (const auto thing = client_.take(*looking_)) {
         looking_.reset();
-        if (*thing) looked_at(**thing);
+        if (*thing) looked_at(what_.kind == "queue" ? (**thing)["queues"].items()[0] : **thing);
       }
     }
     show(now);
@@ -117,16 +114,21 @@ class View {
 
  private:
   void looked_at(const Json& thing) {
-    // Of several names, one that is in the way.
+    // Of several names, one that is in the way; of queues, one that is not paused.
     const bool free = what_.kind == "lock" && thing["state"].text() == "free";
-    if (free && what_.names.size() > 1) {
+    const bool paused = thing["paused"].truth();
+    if ((free || paused) && what_.names.size() > 1) {
       name_ = (name_ + 1) % what_.names.size();
-      looked_ = 0;
-      if (++free_ < what_.names.size()) return;
+      if (++free_ < what_.names.size()) {
+        looked_ = 0;
+        return;
+      }
     }
     free_ = 0;
     thing_ = thing;
-    key_ = fmt::format("{}{} {} {}",
+    if (what_.kind == "queue") thing_.set("name", fmt::format("{}", fmt::join(what_.names, ", ")));
+    key_ = fmt::format("{}{}{} {} {}",
+                       paused ? "paused " : "",
                        thing["holder"].text(),
                        thing["available"].text(),
                        thing["name"].text(),
@@ -134,8 +136,6 @@ class View {
   }
 
   std::string sentence(bool with_label) const {
-    if (what_.kind == "queue")
-      return fmt::format("nothing in {}", printable(thing_["name"].text()));
     return describe_wait(what_.kind, thing_, what_.holder, wall_now(), with_label);
   }
 
@@ -210,6 +210,7 @@ std::string describe_wait(std::string_view kind,
                           std::int64_t now,
                           bool with_label) {
   const std::string name = printable(thing["name"].text());
+  if (kind == "queue") return thing["paused"].truth() ? name + " is paused" : "nothing in " + name;
   const auto before = ahead(thing, holder);
   const std::string place = !before        ? ""
                             : *before == 0 ? "; you are next"

@@ -28,7 +28,8 @@ struct Waited {
 
 Waited wait_in_sight(Context& context, Client& client, Client::Ticket ticket, const WaitFor& what);
 
-// The sentence for one look at a lock (LOCK of the protocol) or a semaphore (SEM).
+// The sentence for one look at a lock (LOCK of the protocol), a semaphore (SEM) or a queue of
+// queue.stats.
 std::string describe_wait(std::string_view kind,
                           const Json& thing,
                           const std::string& holder,

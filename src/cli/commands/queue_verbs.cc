@@ -130,6 +130,15 @@ int take(Context& context, const Parsed& parsed) {
     answer = json_of({{"items", Json::array()}, {"holder", holder}});
   }
   if (!answer) return context.fail(answer.error());
+  // The end of a wait does not say why.
+  const auto is_paused = [&](const std::string& name) {
+    const Answer seen = client.ask("queue.stats", json_of({{"queue", name}}));
+    return seen && (*seen)["queues"].items()[0]["paused"].truth();
+  };
+  if (!wait.is_null() && (*answer)["items"].items().empty() &&
+      std::ranges::all_of(parsed.words, is_paused)) {
+    answer->set("paused", true);
+  }
   if (context.json()) return context.output.succeed(*answer);
   const auto& items = (*answer)["items"].items();
   for (const Json& item : items) {
