@@ -11,6 +11,33 @@ from run_testing import FAMILY, Project
 
 
 class Why(Project):
+    def test_what_is_only_defined_is_shown_and_said_not_to_be_started(self):
+        self.write("""
+            [queue.q]
+            [worker.w]
+            queue = "q"
+            handler = "pipeline.p"
+            [cron.c]
+            interval = "1h"
+            run = { pipeline = "p" }
+            [pipeline.p]
+            [[pipeline.p.phase]]
+            name = "a"
+            run = "true"
+        """)
+        where = ".reeve/runbooks/test.toml"
+        for _ in range(2):
+            self.assertEqual(self.data("worker", "show", "w"), {"name": "w", "state": "defined", "where": where})
+            self.assertIn("it is not started; `reeve worker start w` starts it", self.out("why", "w"))
+            self.reeve("worker", "start", "w")
+            self.assertEqual(self.data("worker", "show", "w")["state"], "started")
+            self.reeve("worker", "stop", "w")
+        self.assertIn("c defined in .reeve/runbooks/test.toml", self.out("cron", "show", "c"))
+        self.assertIn("it is not enabled; `reeve cron enable c` enables it", self.out("why", "c"))
+        self.reeve("why", "c", "--kind", "worker", code=3)
+        self.reeve("worker", "show", "x", code=3)
+        self.reeve("why", "x", code=3)
+
     def test_a_weighted_semaphore_is_told_by_what_is_wanted_and_what_is_free(self):
         self.write("""
             [command.go]

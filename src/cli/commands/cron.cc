@@ -22,6 +22,7 @@ std::string line_of(const Output& output, const Json& cron) {
   }
   if (outcome == "skipped") line += ", skipped: the run before has not ended";
   if (outcome == "buffered") line += ", waits for the end of the run before";
+  if (cron.has("where")) line += fmt::format(" in {}", printable(cron["where"].text()));
   if (cron.has("next")) line += fmt::format(", next {}", output.moment(cron["next"]));
   if (cron.has("ended")) line += fmt::format(", last {}", last_of_cron(output, cron).text);
   return line;
@@ -77,7 +78,9 @@ int list(Context& context, const Parsed&) {
 }
 
 int show(Context& context, const Parsed& parsed) {
-  Answer answer = context.client().ask("cron.show", json_of({{"name", parsed.words[0]}}));
+  const std::string& name = parsed.words[0];
+  Answer answer = or_defined(
+      context, "cron", name, context.client().ask("cron.show", json_of({{"name", name}})));
   const bool has_words = answer && add_last_words(context, *answer);
   if (!has_words || context.json() || context.quiet()) return told(context, answer);
   context.output.line(line_of(context.output, *answer));

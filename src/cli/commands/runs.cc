@@ -247,6 +247,15 @@ std::vector<std::pair<std::string, std::string>> defined_besides(
   return others;
 }
 
+Answer or_defined(Context& context, std::string_view kind, const std::string& name, Answer answer) {
+  if (answer || answer.error().code != "NOT_FOUND") return answer;
+  for (const auto& [known, where] : defined_besides(context, kind, {})) {
+    if (known != name) continue;
+    return json_of({{"name", name}, {"state", "defined"}, {"where", where}});
+  }
+  return answer;
+}
+
 std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb) {
   const std::optional<std::string> id = environment(variable);
   if (!id) {

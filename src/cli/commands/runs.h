@@ -70,6 +70,10 @@ int tell_watched(Context& context, const WatchPlan& plan, const Watched& watched
 std::vector<std::pair<std::string, std::string>> defined_besides(
     Context& context, std::string_view kind, const std::vector<std::string>& known);
 
+// One that nobody has started, or that was stopped and so forgotten, in the place of the answer
+// that there is none: `{"name","state":"defined","where"}`.
+Answer or_defined(Context& context, std::string_view kind, const std::string& name, Answer answer);
+
 // $REEVE_PIPELINE, $REEVE_AGENT: whose step we are in. None: that was told.
 std::optional<std::string> own_id(Context& context, const char* variable, std::string_view verb);
 

@@ -1,5 +1,6 @@
 #include "cli/commands/groups.h"
 #include "cli/commands/pipeline_verbs.h"
+#include "cli/commands/runs.h"
 #include "cli/commands/said.h"
 #include "cli/commands/why_line.h"
 #include "cli/commands/why_links.h"
@@ -7,6 +8,7 @@
 #include "cli/context.h"
 #include "cli/history.h"
 #include "cli/text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -194,6 +196,25 @@ Failure clearer(Failure failure, const std::string& name) {
   return failure;
 }
 
+// A worker or a cron that so far only the runbooks know of.
+Answer or_not_started(Context& context, const Parsed& parsed, Answer answer) {
+  const std::string& name = parsed.words[0];
+  const std::string_view said = parsed.text("kind").value_or("");
+  const auto of = [&](std::string_view kind, std::string_view fact, std::string_view verb) {
+    if (answer || (!said.empty() && said != kind)) return;
+    if (!or_defined(context, kind, name, answer)) return;
+    const std::string detail =
+        fmt::format("{}; `reeve {} {} {}` {}s it", fact, kind, verb, codec::shell_word(name), verb);
+    Json chain = Json::array();
+    chain.push(json_of({{"kind", kind}, {"name", name}, {"depth", 0}, {"detail", detail}}));
+    answer = json_of(
+        {{"id", name}, {"kind", kind}, {"waiting_on", std::move(chain)}, {"line", Json::array()}});
+  };
+  of("worker", "it is not started", "start");
+  of("cron", "it is not enabled", "enable");
+  return answer;
+}
+
 }  // namespace
 
 int why_command(Context& context, const Parsed& parsed) {
@@ -205,6 +226,8 @@ int why_command(Context& context, const Parsed& parsed) {
     if (auto past = show_from_history(context, name)) {
       past->set("waiting_on", Json::array());
       answer = *std::move(past);
+    } else {
+      answer = or_not_started(context, parsed, std::move(answer));
     }
   }
   if (!answer) return context.fail(clearer(answer.error(), name));

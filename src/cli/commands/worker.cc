@@ -76,13 +76,16 @@ int list(Context& context, const Parsed&) {
 }
 
 int show(Context& context, const Parsed& parsed) {
-  const Answer answer = context.client().ask("worker.show", json_of({{"name", parsed.words[0]}}));
+  const std::string& asked = parsed.words[0];
+  const Answer answer = or_defined(
+      context, "worker", asked, context.client().ask("worker.show", json_of({{"name", asked}})));
   if (!answer || context.json() || context.quiet()) return told(context, answer);
   Output& output = context.output;
   output.line(line_of(*answer));
   const auto field = [&](std::string_view name, const Json& value) {
     if (!value.is_null()) output.line(fmt::format("  {:<10}{}", name, printable(value.text())));
   };
+  field("where", (*answer)["where"]);
   field("pipeline", (*answer)["pipeline"]);
   field("pending", (*answer)["pending"]);
   field("delayed", (*answer)["delayed"]);
