@@ -198,7 +198,7 @@ TEST(GrantLate, ALeaseThatWasOverBeforeItsSessionEndedGoesOnAsOfItsMoment) {
   world.acquire(bound(ana, 1), "main", {.timeout = 50ms});
   world.enter(bound(ana, 1), "s", 1, {.timeout = 50ms});
   const Reply lock = world.acquire(bo, "main", {.wait = 100ms});
-  const Reply slot = world.enter(bo, "s", 1, {.wait = 100ms});
+  const Reply slot = world.enter(cy, "s", 1, {.wait = 100ms});
   world.wait_unnoticed(200ms);
 
   world.input(session::Ended{SessionId{1}});
