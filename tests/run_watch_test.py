@@ -233,7 +233,7 @@ class Agents(Project):
         self.assertIn("the wait is over", self.err("run", "mind", "0", "--wait", "--timeout", "100ms", code=124))
         id = self.data("run", "mind", "0")["id"]
         self.reeve("wait", id, "--for", "running")
-        self.assertRegex(self.out("status"), rf"ID +AGENT +STATE(.|\n)+{id} +minder +running")
+        self.assertRegex(self.out("status"), rf"ID +AGENT +STATE(.|\n)+{id} +minder +(running|working)")
         self.assertIn(id, [agent["id"] for agent in self.data("status")["agents"]])
         waiting = self.start("wait", id)
         many = self.start("wait", shown["id"], id[5:], "--any")
