@@ -87,6 +87,12 @@ void wait(Turn& turn, PipelineId id) {
   }
 }
 
+// Also when a wake has it checked once more at once: others need not wait for that.
+bool has_stopped_passing(const Guarding& at, const guard::Guard& guard) {
+  const bool was_no = guard.last == guard::Verdict::NotYet || guard.last == guard::Verdict::Broken;
+  return at.which == Which::Again && was_no;
+}
+
 void passed(Turn& turn, PipelineId id) {
   if (const std::optional<EffectId> check = guarding(*find(turn, id))->check) {
     // By a person's word, in the middle of a check: one thing at a time.
@@ -127,7 +133,10 @@ void go_on(Turn& turn,
       [&](const guard::Nothing&) {
         if (std::holds_alternative<guard::Waiting>(step.guard.state)) wait(turn, id);
       },
-      [&](const guard::Check&) { check(turn, id, now); },
+      [&](const guard::Check&) {
+        if (has_stopped_passing(*guarding(*find(turn, id)), step.guard)) wait(turn, id);
+        check(turn, id, now);
+      },
       [&](const guard::Ask&) {
         // What it holds, and that it waits, are seen to when the end of its check was observed.
         if (const auto check = guarding(*find(turn, id))->check) return kill(turn, id, *check);

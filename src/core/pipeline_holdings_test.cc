@@ -139,6 +139,30 @@ TEST(PipelineHoldings, AfterAWaitTheGuardsAreCheckedOnceMoreWithTheLocksHeld) {
   EXPECT_EQ(play.step_shell().text, "run build") << "without waiting once is enough";
 }
 
+TEST(PipelineHoldings, AGuardThatNoLongerPassesGivesTheLocksBackAlsoIfAWakeHasItCheckedAtOnce) {
+  definition::Phase build = locked("build", {"main"});
+  build.pre = {"green"};
+  Play play({build});
+  definition::Guard green{"check"};
+  green.wake_on = {"ci:green"};
+  play.set.guards.set("green", green);
+  play.load();
+  take(play, main_lock);
+  const PipelineId id = play.start();
+  play.succeeds();
+  give(play, main_lock);
+  EXPECT_TRUE(holds(play, id, main_lock));
+
+  play.ask(EmitCustom{"ci:green", {}});
+  play.fails();
+  EXPECT_EQ(play.step_shell().text, "check") << "once more, for the wake";
+  EXPECT_EQ(holder_of_lock(play, main_lock), nullptr) << "given back all the same";
+  EXPECT_EQ(play.state_of(id), (Status{Blocked{Reason::Guard, "build", 1, start}}));
+  play.succeeds();
+  EXPECT_TRUE(holds(play, id, main_lock));
+  EXPECT_EQ(play.step_shell().text, "run build");
+}
+
 TEST(PipelineHoldings, GuardsThatStillPassLeadToTheAction) {
   definition::Phase build = locked("build", {"main"});
   build.pre = {"green"};
