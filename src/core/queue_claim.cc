@@ -326,11 +326,13 @@ void finish(Turn& turn, ItemId id, Token claim) {
 }
 
 void fail(Turn& turn, ItemId id, Token claim, const std::string& error) {
+  settle(turn);
   if (!find_claim(turn, turn.state().queues.items.find(id), claim)) return;
   fail_attempt(turn, id, std::string(cut(error)), std::nullopt, turn.now(), true);
 }
 
 void give_back(Turn& turn, ItemId id, Token claim) {
+  settle(turn);  // what was ready before this one is for those whose wait is over by now
   if (!find_claim(turn, turn.state().queues.items.find(id), claim)) return;
   release_item(turn, id, Duration{0}, std::nullopt, false);
 }

@@ -76,6 +76,27 @@ TEST(QueueTakers, WhoWaitsForSeveralQueuesIsServedByAnyAndLeavesAllLines) {
   EXPECT_EQ(world.counts(bugs).pending, 1u);
 }
 
+// What was ready within his wait is his, although another item is what is noticed first.
+TEST(QueueTakers, WhatIsGivenBackIsForThoseWhoWaitWhenWhatWasDueIsSettled) {
+  for (const bool tick_first : {false, true}) {
+    QueueWorld world;
+    world.create(bugs, plain());
+    const ItemId later = world.push(bugs, with(0, 50ms));
+    const WaiterId first = world.await({bugs}, 1min, {}, 1, ana);
+    const WaiterId second = world.await({bugs}, 100ms);
+    world.push(bugs);
+    ASSERT_EQ(world.got(first).size(), 1u);
+    const reeve::Reply lost_answer = world.answer_to(first);
+
+    world.stamp.now += 200ms;
+    if (tick_first) world.input(Tick{});
+    world.input(Undelivered{default_project, "", lost_answer});
+
+    ASSERT_EQ(world.got(second).size(), 1u);
+    EXPECT_EQ(world.got(second)[0].id, later);
+  }
+}
+
 TEST(QueueTakers, AreServedByEverythingThatMakesAnItemReady) {
   QueueWorld world;
   world.create(bugs, plain());
