@@ -1,6 +1,10 @@
 #include "core/invariants.h"
 
+#include <algorithm>
+#include <set>
 #include <string>
+#include <variant>
+#include <vector>
 
 namespace reeve {
 namespace {
@@ -41,7 +45,7 @@ bool has_ended(const decision::Decision& it) {
   return !std::holds_alternative<decision::Open>(it.state);
 }
 
-// Whoever has ended is as he was, or forgotten. (A failed pipeline may be tried again.)
+// Whoever has ended is as he was, or forgotten.
 template <class Table>
 void check_ends(const Table& before, const Table& after, Violations& violations) {
   for (const auto& [id, was] : before) {
@@ -68,6 +72,71 @@ void check_ends(const State& before, const State& after, Violations& violations)
     if (was.state != queue::ItemState::Completed) continue;
     const queue::Item* now = after.queues.items.find(id);
     if (now && now->state != was.state) violations.push_back(to_text(id) + " was completed once");
+  }
+}
+
+bool is_begun_anew(PipelineId id, const std::vector<Event>& events) {
+  return std::any_of(events.begin(), events.end(), [&](const Event& event) {
+    const auto* noun = std::get_if<pipeline::Event>(&event.body);
+    const auto* retried = noun ? std::get_if<pipeline::WasRetried>(noun) : nullptr;
+    const auto* entered = noun ? std::get_if<pipeline::EnteredPhase>(noun) : nullptr;
+    return (retried && retried->pipeline == id) || (entered && entered->pipeline == id);
+  });
+}
+
+// A failed pipeline is moved by a retry or a jump, which are announced, and by nothing that is
+// late.
+void check_failures(const State& before, const Applied& after, Violations& violations) {
+  for (const auto& [id, was] : before.pipelines.pipelines) {
+    if (!std::holds_alternative<pipeline::Failed>(was.state)) continue;
+    const pipeline::Pipeline* now = after.state.pipelines.pipelines.find(id);
+    if (now && now->state != was.state && !is_begun_anew(id, after.events)) {
+      violations.push_back(to_text(id) + " moved after it had failed");
+    }
+  }
+}
+
+// Of which items this step has said that they are new, or that they need not be there any more.
+struct SaidOfItems {
+  std::set<ItemId> pushed;
+  std::set<ItemId> ended;
+};
+
+SaidOfItems said_of_items(const std::vector<Event>& events) {
+  SaidOfItems said;
+  for (const Event& event : events) {
+    const auto* noun = std::get_if<queue::Event>(&event.body);
+    if (!noun) continue;
+    if (const auto* it = std::get_if<queue::WasPushed>(noun)) said.pushed.insert(it->item);
+    if (const auto* it = std::get_if<queue::WasCompleted>(noun)) said.ended.insert(it->item);
+    if (const auto* it = std::get_if<queue::WasDropped>(noun)) said.ended.insert(it->item);
+    if (const auto* it = std::get_if<queue::HasDied>(noun)) {
+      if (it->moved_to) {
+        said.ended.erase(it->item);  // there it is pending
+      } else {
+        said.ended.insert(it->item);
+      }
+    }
+  }
+  return said;
+}
+
+// The counts of a queue may balance although an item is lost; so each is asked after by itself. One
+// that is open is there until its end was said, and one that is there was pushed.
+void check_items(const State& before, const Applied& after, Violations& violations) {
+  const SaidOfItems said = said_of_items(after.events);
+  const auto& items = after.state.queues.items;
+  for (const auto& [id, was] : before.queues.items) {
+    const bool is_open =
+        was.state == queue::ItemState::Pending || was.state == queue::ItemState::Processing;
+    if (is_open && !items.contains(id) && !said.ended.contains(id)) {
+      violations.push_back(to_text(id) + " is lost");
+    }
+  }
+  for (const auto& [id, now] : items) {
+    if (!before.queues.items.contains(id) && !said.pushed.contains(id)) {
+      violations.push_back(to_text(id) + " was never pushed");
+    }
   }
 }
 
@@ -139,6 +208,8 @@ Violations check_step(const State& before, const Applied& after) {
     must(!still || *still == started, "an effect in the outbox changed");
   }
   check_ends(before, state, violations);
+  check_failures(before, after, violations);
+  check_items(before, after, violations);
   check_capacities(before, state, violations);
   return violations;
 }

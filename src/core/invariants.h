@@ -68,8 +68,9 @@ void check_timers(const State& state, Violations& violations);
 // state is large.
 Violations check_state(const State& state);
 
-// Of a step from `before`: counters only grow, terminal things stay as they are, no semaphore lets
-// in more than it holds, nothing is announced or asked for by an input that changed nothing.
+// Of a step from `before`: counters only grow, terminal things stay as they are, no item of a queue
+// is lost or comes from nowhere, no semaphore lets in more than it holds, nothing is announced or
+// asked for by an input that changed nothing.
 Violations check_step(const State& before, const Applied& after);
 
 }  // namespace reeve

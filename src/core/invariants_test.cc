@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
+#include <vector>
 
 // The laws of a step are only as good as what they find: each is shown a step that breaks it.
 namespace reeve {
@@ -12,14 +14,18 @@ namespace {
 
 using namespace reeve::testing;
 
-// What `check_step` says of a step that did this to a state.
+// What `check_step` says of a step that did this to a state, and announced that.
 template <class Change>
-Violations said_of(const State& before, Change change) {
+Violations said_of(const State& before, Change change, std::vector<EventBody> announced = {}) {
   Applied after;
   after.state = before;
   after.state.sequence = before.sequence + 1;
   after.changed = true;
   change(after.state);
+  for (EventBody& body : announced) {
+    const auto index = static_cast<std::uint32_t>(after.events.size());
+    after.events.push_back({after.state.sequence, index, Wall{}, default_project, std::move(body)});
+  }
   return check_step(before, after);
 }
 
@@ -43,16 +49,56 @@ TEST(Invariants, APipelineThatHasEndedStaysSo) {
   }
 }
 
-TEST(Invariants, AFailedPipelineMayBeTriedAgain) {
+TEST(Invariants, AFailedPipelineIsMovedByARetryOrAJumpAndByNothingElse) {
+  constexpr PipelineId id{7};
   State state = initial_state(start);
   pipeline::Pipeline one;
   one.state = pipeline::Failed{};
-  state.pipelines.pipelines.set({7}, one);
-  EXPECT_EQ(said_of(state,
-                    [](State& it) {
-                      it.pipelines.pipelines.edit({7})->state = pipeline::Running{"x", 2};
-                    }),
-            Violations{});
+  state.pipelines.pipelines.set(id, one);
+  const auto run = [&](State& it) {
+    it.pipelines.pipelines.edit(id)->state = pipeline::Running{"x", 2};
+  };
+  const Violations violation{to_text(id) + " moved after it had failed"};
+  EXPECT_EQ(said_of(state, run), violation);
+  EXPECT_EQ(said_of(state, run, {pipeline::WasRetried{id, "x", 2}}), Violations{});
+  EXPECT_EQ(said_of(state, run, {pipeline::EnteredPhase{id, "", "x"}}), Violations{});
+  EXPECT_EQ(said_of(state, run, {pipeline::WasRetried{{8}, "x", 2}}), violation);
+  EXPECT_EQ(said_of(state, run, {pipeline::WasCompleted{id, ""}}), violation);
+  EXPECT_EQ(said_of(state, [&](State& it) { it.pipelines.pipelines.erase(id); }), Violations{});
+}
+
+TEST(Invariants, AnItemIsThereUntilItsEndWasSaid) {
+  constexpr ItemId id{7};
+  const QueueName bugs{default_project, "bugs"};
+  const QueueName lost{default_project, "lost"};
+  const auto said_when_gone = [&](queue::ItemState was, std::vector<EventBody> announced) {
+    State state = initial_state(start);
+    queue::Item item;
+    item.state = was;
+    state.queues.items.set(id, item);
+    return said_of(state, [&](State& it) { it.queues.items.erase(id); }, std::move(announced));
+  };
+  const Violations violation{to_text(id) + " is lost"};
+  for (const queue::ItemState open : {queue::ItemState::Pending, queue::ItemState::Processing}) {
+    EXPECT_EQ(said_when_gone(open, {}), violation);
+    EXPECT_EQ(said_when_gone(open, {queue::WasDropped{bugs, {8}}}), violation);
+    EXPECT_EQ(said_when_gone(open, {queue::WasDropped{bugs, id}}), Violations{});
+    EXPECT_EQ(said_when_gone(open, {queue::WasCompleted{bugs, id, {}}}), Violations{});
+    EXPECT_EQ(said_when_gone(open, {queue::HasDied{bugs, id, "", {}}}), Violations{});
+    EXPECT_EQ(said_when_gone(open, {queue::HasDied{bugs, id, "", lost}}), violation)
+        << "there it is pending";
+  }
+  EXPECT_EQ(said_when_gone(queue::ItemState::Completed, {}), Violations{}) << "forgotten";
+  EXPECT_EQ(said_when_gone(queue::ItemState::Dead, {}), Violations{}) << "forgotten";
+}
+
+TEST(Invariants, AnItemThatIsThereWasPushed) {
+  constexpr ItemId id{7};
+  const State state = initial_state(start);
+  const auto appear = [&](State& it) { it.queues.items.set(id, {}); };
+  const QueueName bugs{default_project, "bugs"};
+  EXPECT_EQ(said_of(state, appear), Violations{to_text(id) + " was never pushed"});
+  EXPECT_EQ(said_of(state, appear, {queue::WasPushed{bugs, id, 0}}), Violations{});
 }
 
 TEST(Invariants, ATaskADispatchAndADecisionThatHaveEndedStaySo) {

@@ -101,8 +101,10 @@ class Crowd : public QueueWorld {
 
   std::vector<ItemClaim> claims;  // all that were ever given
   std::set<std::uint64_t> spent;  // tokens with which something was accepted
+  bool are_newer = true;          // each than all that were given before
 
  private:
+  Token newest_;
   std::vector<ItemId> pushed;
 
   static std::vector<QueueName> queues() { return {bugs, lost, chores}; }
@@ -130,7 +132,11 @@ class Crowd : public QueueWorld {
     const reeve::Reply reply =
         ask(Take{std::move(names), ana, {}, static_cast<std::uint32_t>(max), {}});
     if (const Taken* taken = find_in<Taken>(reply.value)) {
-      for (const TakenItem& one : taken->items) claims.push_back({one.id, one.claim});
+      for (const TakenItem& one : taken->items) {
+        claims.push_back({one.id, one.claim});
+        are_newer = are_newer && newest_ < one.claim;
+        newest_ = one.claim;
+      }
     }
     return reply;
   }
@@ -215,6 +221,14 @@ RC_GTEST_PROP(QueueLaws, ASpentClaimIsNeverGoodAgain, ()) {
           item && item->state == ItemState::Processing && item->rest->claim->token == claim.claim;
       RC_ASSERT(!held);
     }
+  }
+}
+
+RC_GTEST_PROP(QueueLaws, EveryTakeGivesANewerClaim, ()) {
+  Crowd crowd;
+  for (const Act& act : *acts()) {
+    crowd.act(act);
+    RC_ASSERT(crowd.are_newer);
   }
 }
 
