@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <optional>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -58,6 +59,11 @@ definition::Set runbook() {
                       .approaches = {{"one", definition::RunShell{"x"}, {}, "undo", {}},
                                      {"two", definition::RunMerge{{}, "b", "main"}, {}, {}, {}}},
                       .on_exhaust = {}});
+  set.strategies.set("b",
+                     {.checkpoint = {},
+                      .approaches = {{"one", definition::RunAgent{"a"}, {}, {}, {}},
+                                     {"two", definition::RunShell{"x"}, {}, {}, {}}},
+                      .on_exhaust = {}});
   definition::Agent agent;
   agent.command = "fixer";
   agent.on_idle = {definition::DoNudge{1}, definition::DoRestart{1}, definition::DoEscalate{}};
@@ -79,7 +85,7 @@ definition::Set runbook() {
   steps.on_cancel = "b";
   set.pipelines.set("a", steps);
   definition::Pipeline agents;
-  agents.phases = {phase("a", definition::RunAgent{"a"}), phase("b", definition::RunShell{"make"})};
+  agents.phases = {phase("a", definition::RunStrategy{"b"}), phase("b", definition::RunAgent{"a"})};
   set.pipelines.set("b", agents);
   definition::Pipeline children;
   children.phases = {phase("a", definition::RunParallel{{"a", "b"}, definition::Join::Any})};
@@ -91,8 +97,10 @@ definition::Set runbook() {
   set.semaphores.set("a", semaphore);
   queue::Config queue;
   queue.dead_letter = QueueName{default_project, "b"};
-  queue.max_attempts = 2;
+  queue.max_attempts = 1;
   set.queues.set("a", queue);
+  queue.max_attempts = 2;
+  set.queues.set("c", queue);
   set.sources.set("c", {"tracker", std::chrono::seconds{30}, "take"});
   set.hooks = {{"pipeline:*", "echo"}};
   return set;
@@ -150,6 +158,20 @@ Input some_input(Dice& dice) {
   return input;
 }
 
+// An item and its claim, which are hardly ever drawn together, if some item is being worked at.
+std::optional<Input> some_end_of_a_claim(Dice& dice, const State& state) {
+  for (const ItemId id : some_of(state.queues.items)) {
+    const queue::Item& item = *state.queues.items.find(id);
+    if (item.state != queue::ItemState::Processing) continue;
+    const QueueName& queue = state.queues.queues.find(item.queue)->name;
+    const queue::ItemClaim claim{id, item.rest->claim->token};
+    queue::Command ends = queue::Complete{queue, {claim}};
+    if (dice.one_in(2)) ends = queue::Fail{queue, claim, "red", {}};
+    return Request{.command = std::move(ends)};
+  }
+  return std::nullopt;
+}
+
 // A way through time: mostly small steps, sometimes none, an hour or a day; now and then the
 // wall clock is set, also to an end of its time. What comes in is drawn by what there is then.
 std::vector<Moment> history(std::uint64_t seed, int length) {
@@ -164,10 +186,14 @@ std::vector<Moment> history(std::uint64_t seed, int length) {
     if (dice.one_in(50)) stamp.wall = moved(stamp.wall, -std::chrono::hours{dice.below(48)});
     if (dice.one_in(200)) stamp.wall = dice.one_in(2) ? Wall::max() : Wall::min();
     dice.known = known_in(state);
-    moments.push_back({i == 0 ? Input{Request{.command = definition::Command{definition::Load{
-                                                  default_project, Boxed(runbook())}}}}
-                              : some_input(dice),
-                       stamp});
+    std::optional<Input> input;
+    if (i == 0) {
+      const definition::Load load{default_project, Boxed(runbook())};
+      input = Request{.command = definition::Command{load}};
+    } else if (dice.one_in(20)) {
+      input = some_end_of_a_claim(dice, state);
+    }
+    moments.push_back({input ? std::move(*input) : some_input(dice), stamp});
     state = apply(std::move(state), moments.back().input, stamp).state;
   }
   return moments;
@@ -191,12 +217,13 @@ TEST(Apply, InTheGamesOfTheLawsEverythingHappens) {
     }
   }
   for (const char* name :
-       {"lock:acquired",      "lock:stale",    "semaphore:acquired", "wait:began",
-        "queue:push",         "queue:take",    "pipeline:phase",     "pipeline:retry",
-        "pipeline:cancelled", "guard:passed",  "task:started",       "task:stuck",
-        "cron:fired",         "worker:took",   "dispatch:released",  "decision:resolved",
-        "decision:retired",   "board:started", "mail:acked",         "process:unobserved",
-        "queue:timeout"}) {
+       {"lock:acquired",      "lock:stale",       "semaphore:acquired", "wait:began",
+        "queue:push",         "queue:take",       "pipeline:phase",     "pipeline:retry",
+        "pipeline:cancelled", "guard:passed",     "task:started",       "task:stuck",
+        "cron:fired",         "worker:took",      "dispatch:released",  "decision:resolved",
+        "decision:retired",   "board:started",    "mail:acked",         "process:unobserved",
+        "queue:timeout",      "queue:complete",   "queue:dead",         "queue:drop",
+        "lock:reclaimed",     "strategy:attempt", "semaphore:stale"}) {
     EXPECT_TRUE(heard.contains(name)) << name;
   }
 }
