@@ -123,7 +123,8 @@ void act_by_children(Turn& turn, PipelineId id);
 void attend_children(Turn& turn, PipelineId id);
 void cancel_children(Turn& turn, PipelineId id);
 // One within it has ended, and it, or one in between, attends to that with this tick. What is due
-// comes behind that: it may have been so in time, and we away.
+// comes behind that: it may have been so in time, and we away. Of those within it, as many are
+// looked at as a step may touch.
 bool has_news(const Turn& turn, PipelineId id);
 void child_began(Turn& turn, PipelineId child, const ByParent& by);
 void child_ended(
