@@ -126,6 +126,7 @@ void gone(Turn& turn, const Process& process, bool blindly) {
   turn.emit(project_of(turn, process), WasObservedGone{process, blindly});
   turn.change().custody.endings.set(process, {since, cause, kill, std::nullopt, true});
   if (was_asked) decision::retire(turn, decision::ProcessOwner{process});
+  grant::settle_due(turn);
   give_on(turn, process);
 }
 

@@ -125,6 +125,19 @@ void settle_all(Turn& turn, const Request& request) {
                        }});
 }
 
+bool is_of_lines(const Subject& subject) {
+  return std::holds_alternative<lock::Due>(subject) ||
+         std::holds_alternative<semaphore::Due>(subject) || std::holds_alternative<Due>(subject);
+}
+
+void look_at(Turn& turn, const Subject& subject) {
+  if (const auto* of_lock = std::get_if<lock::Due>(&subject)) return lock::due(turn, *of_lock);
+  if (const auto* of_slot = std::get_if<semaphore::Due>(&subject)) {
+    return semaphore::due(turn, *of_slot);
+  }
+  if (const auto* of_wait = std::get_if<Due>(&subject)) return due(turn, *of_wait);
+}
+
 reeve::Reply busy(std::variant<Busy, Full> in_the_way) {
   return match(
       std::move(in_the_way),
@@ -175,6 +188,26 @@ reeve::Reply ask(Turn& turn, Request request) {
   rounds.look_at(holder);
   rounds.run();
   return {Waiting{waiter}};
+}
+
+void settle_due(Turn& turn) {
+  DeadlineKey<Time> after{Time::min(), 0};
+  std::size_t others = 0;
+  while (turn.may_touch() && others < limits::touched_a_step) {
+    const auto& timers = turn.state().timers.engine;
+    const auto next = timers.lower_bound(after);
+    if (next == timers.end() || (*next).first.due > turn.as_of()) return;
+    const Time moment = (*next).first.due;
+    const Subject subject = (*next).second;
+    after = {moment, (*next).first.order + 1};
+    if (!is_of_lines(subject)) {
+      ++others;
+      continue;
+    }
+    turn.touch();
+    turn.arm(subject, std::nullopt);
+    turn.settle_as_of(moment, [&] { look_at(turn, subject); });
+  }
 }
 
 void serve(Turn& turn, const LockName& name) { serve_name(turn, name); }
@@ -280,6 +313,7 @@ bool is_confirmed(const State& state, const Holder& holder, const Given& given) 
 }  // namespace
 
 void take_back(Turn& turn, const Granted& granted) {
+  settle_due(turn);
   for (const Given& given : granted.given) {
     if (!given.had && is_confirmed(turn.state(), granted.holder, given)) continue;
     if (given.weight == 0) {

@@ -234,6 +234,12 @@ struct Due {
 // Judges a request: grants it, says why not, or gives it a place in its lines.
 reeve::Reply ask(Turn& turn, Request request);
 
+// What is due of locks, slots and waits, in its order and as of its moment, as a tick would do it
+// and no more than a tick may. What ends without having been asked to (a process, a session, an
+// answer) is heard before what is due; but whoever waits for it may want other things, too, that
+// were over long before.
+void settle_due(Turn& turn);
+
 // Serves the line of a name that may have become free.
 void serve(Turn& turn, const LockName& name);
 void serve(Turn& turn, const SemaphoreName& name);

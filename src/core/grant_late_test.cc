@@ -207,13 +207,126 @@ TEST(GrantLate, ALeaseThatWasOverBeforeItsSessionEndedGoesOnAsOfItsMoment) {
   EXPECT_TRUE(world.got<Granted>(slot));
 }
 
+// ── what is seen ──
+
+TEST(GrantLate, WhatWasOverBeforeAProcessWasSeenGoneGoesOnAsOfItsMoment) {
+  for (const bool ticked : {false, true}) {
+    Grants world;
+    world.create("s", 2);
+    world.enter(ana, "s", 1, {.meta = with_process(1), .timeout = 10min});
+    world.enter(cy, "s", 1, {.timeout = 50ms});
+    const Reply place = world.enter(bo, "s", 1, {.wait = 100ms});
+    world.wait_unnoticed(200ms);
+
+    if (ticked) world.tick();
+    world.input(custody::ProcessGone{process(1)});
+
+    EXPECT_TRUE(world.got<Granted>(place)) << ticked;
+    EXPECT_EQ(world.in_use("s"), 1u) << ticked;
+  }
+}
+
+TEST(GrantLate, AlsoWhatTheFirstInItsLineWantsBesides) {
+  for (const bool ticked : {false, true}) {
+    Grants world;
+    world.acquire(ana, "main", {.meta = with_process(1), .timeout = 10min});
+    world.acquire(cy, "docs", {.timeout = 50ms});
+    const Reply both = world.acquire(di, Names{"main", "docs"}, {.wait = 100ms});
+    const Reply behind = world.acquire(bo, "docs", {.wait = 150ms});
+    world.wait_unnoticed(200ms);
+
+    if (ticked) world.tick();
+    world.input(custody::ProcessGone{process(1)});
+
+    EXPECT_EQ(as<NotGranted>(*world.answer_to(both)).left, Left::TimedOut) << ticked;
+    EXPECT_TRUE(world.got<Granted>(behind)) << ticked;
+    EXPECT_EQ(world.holder_of("main"), "") << ticked;
+  }
+}
+
+TEST(GrantLate, SoItIsWhenASessionEnds) {
+  for (const bool ticked : {false, true}) {
+    Grants world;
+    world.create("s", 1);
+    world.acquire(bound(ana, 1), "main", {.timeout = 10min});
+    world.enter(bound(ana, 1), "s", 1, {.timeout = 10min});
+    world.acquire(cy, "docs", {.timeout = 50ms});
+    const Reply both = world.acquire(di, Names{"main", "docs"}, {.wait = 100ms});
+    const Reply behind = world.acquire(bo, "docs", {.wait = 150ms});
+    const Reply slot = world.enter(bo, "s", 1, {.wait = 150ms});
+    world.wait_unnoticed(200ms);
+
+    if (ticked) world.tick();
+    world.input(session::Ended{SessionId{1}});
+
+    EXPECT_EQ(as<NotGranted>(*world.answer_to(both)).left, Left::TimedOut) << ticked;
+    EXPECT_TRUE(world.got<Granted>(behind)) << ticked;
+    EXPECT_EQ(as<NotGranted>(*world.answer_to(slot)).left, Left::TimedOut) << ticked;
+  }
+}
+
+TEST(GrantLate, ASlotThatWasOverBeforeItsIncreaseIsTakenBackGoesOnAsOfItsMoment) {
+  for (const bool ticked : {false, true}) {
+    for (const int due_before : {0, 300}) {
+      Grants world;
+      for (int i = 0; i < due_before; ++i) {
+        world.acquire(di, "lock" + std::to_string(i), {.timeout = 20ms});
+      }
+      world.create("s", 3);
+      world.enter(ana, "s", 1, {.timeout = 50ms});
+      world.enter(cy, "s", 1, {.timeout = 10min});
+      const Reply more = world.enter(ana, "s", 3, {.wait = 1s});
+      world.wait_unnoticed(10ms);
+      world.exit(cy, "s");
+      ASSERT_TRUE(world.got<Granted>(more));
+      const Reply place = world.enter(bo, "s", 1, {.wait = 90ms});
+      world.wait_unnoticed(190ms);
+
+      if (ticked) world.tick();
+      world.input(Undelivered{default_project, "", *world.answer_to(more)});
+      if (due_before > 0) world.tick();  // what there was no room for
+
+      EXPECT_TRUE(world.got<Granted>(place)) << ticked << due_before;
+      EXPECT_EQ(world.in_use("s"), 1u) << ticked << due_before;
+    }
+  }
+}
+
+// Nor is anything given on before what was over before, when there is more of that than a step may
+// touch.
+TEST(GrantLate, WhatAGoneProcessHeldWaitsItsTurnBehindAllThatWasOverBefore) {
+  constexpr int many = 400;
+  Grants world;
+  world.create("s", 2);
+  std::vector<Reply> places;
+  for (int i = 0; i < many; ++i) {
+    const std::string name = "lock" + std::to_string(i);
+    world.acquire(cy, name, {.timeout = 50ms});
+    places.push_back(world.acquire({default_project, name}, name, {.wait = 100ms}));
+  }
+  world.enter(ana, "s", 1, {.meta = with_process(1), .timeout = 10min});
+  world.enter(cy, "s", 1, {.timeout = 51ms});
+  const Reply place = world.enter(bo, "s", 1, {.wait = 100ms});
+  world.wait_unnoticed(200ms);
+
+  world.input(custody::ProcessGone{process(1)});
+  for (int ticks = 0; ticks < 10; ++ticks) world.tick();
+
+  EXPECT_TRUE(
+      std::ranges::all_of(places, [&](const Reply& reply) { return world.got<Granted>(reply); }));
+  EXPECT_TRUE(world.got<Granted>(place));
+  EXPECT_EQ(world.in_use("s"), 1u);
+}
+
 // ── the law ──
 
 using LateMove = std::tuple<int, int, int, int, int>;
+constexpr int sees_a_process_gone = 16;  // and 17
+constexpr int loses_an_answer = 18;      // and 19
 
 rc::Gen<std::vector<LateMove>> late_games() {
   return rc::gen::container<std::vector<LateMove>>(
-      rc::gen::tuple(die(16), die(6), die(12), die(5), die(60)));
+      rc::gen::tuple(die(20), die(6), die(12), die(5), die(60)));
 }
 
 // Some hold for some milliseconds, others wait for as many. What somebody waited for he keeps for
@@ -236,6 +349,26 @@ class LateGame : public Grants {
   void let_pass(Duration duration) {
     if (ticked_) return pass(duration);
     wait_unnoticed(duration);
+  }
+
+  // What was given to those who waited, by their places among all who asked.
+  std::vector<std::size_t> given() const {
+    std::vector<std::size_t> places;
+    for (std::size_t i = 0; i < replies_.size(); ++i) {
+      if (is<Waiting>(replies_[i]) && got<Granted>(replies_[i])) places.push_back(i);
+    }
+    return places;
+  }
+
+  // Only of a process that holds something anybody looks whether it lives.
+  bool knows_process() const {
+    const auto& held = state.custody.held;
+    return held.lower_bound({process(1), {}}) != held.end();
+  }
+
+  // An answer was handed to nobody.
+  void lose(std::size_t place) {
+    input(Undelivered{default_project, "", *answer_to(replies_.at(place))});
   }
 
   // What everybody was told, in the order in which they asked.
@@ -282,10 +415,12 @@ class LateGame : public Grants {
     const std::uint32_t weight = static_cast<std::uint32_t>(what % 3) + 1;
     Terms brief{.timeout = std::chrono::milliseconds{10 * how + 5}};
     if (how == 1) brief.max_hold = 20ms;
-    if (how == 2) brief.meta = with_process(1);
+    if (how == 2 || how == 3) brief.meta = with_process(1);
+    if (how == 3) brief.timeout = 1h;
     Terms patient{.wait = std::chrono::milliseconds{7 * what + 3}, .timeout = 1h};
     if (how == 0) patient.wait = for_ever;
     if (how == 1) patient.meta = inside(ana);
+    if (how == 2) patient.meta = with_process(1);
     switch (move) {
       case 0:
       case 1:
@@ -311,17 +446,18 @@ class LateGame : public Grants {
         return note(beat_slot(who, slots, token_at(who, slots)));
       case 14:
         return note(how == 0 ? force(name, true) : resize("s", weight));
-      default:
+      case 15:
         return happen(what, how);
+      default:
+        return;  // what is seen, of both games
     }
   }
 
-  // What is observed is heard before what is due: here the tick came first.
+  // These are heard before what is due, and change it: here the tick came first.
   void happen(int what, int how) {
     tick();
     if (how == 0) input(Resumed{System::What::Suspended});
     if (how == 1) input(session::Ended{SessionId{static_cast<std::uint64_t>(1 + what % 2)}});
-    if (how == 2) input(custody::ProcessGone{process(1)});
   }
 
   void note(Reply reply) { replies_.push_back(std::move(reply)); }
@@ -344,6 +480,24 @@ class LateGame : public Grants {
   std::vector<Reply> replies_;
 };
 
+// In both games the same; and no tick comes before it.
+void see(const LateMove& dice, LateGame& in_time, LateGame& late) {
+  const auto [move, who, what, how, later] = dice;
+  if (move < sees_a_process_gone) return;
+  in_time.let_pass(std::chrono::milliseconds{20 * how});
+  late.let_pass(std::chrono::milliseconds{20 * how});
+  if (move >= loses_an_answer) {
+    const std::vector<std::size_t> given = late.given();
+    if (given.empty()) return;
+    const std::size_t place = given[static_cast<std::size_t>(what) % given.size()];
+    in_time.lose(place);
+    late.lose(place);
+  } else if (late.knows_process()) {
+    in_time.input(custody::ProcessGone{process(1)});
+    late.input(custody::ProcessGone{process(1)});
+  }
+}
+
 RC_GTEST_PROP(GrantLateLaw, NobodyIsToldAnythingElseBecauseTicksCameLate, ()) {
   const std::vector<LateMove> game = *late_games();
   LateGame in_time(true);
@@ -351,6 +505,7 @@ RC_GTEST_PROP(GrantLateLaw, NobodyIsToldAnythingElseBecauseTicksCameLate, ()) {
   for (const LateMove& dice : game) {
     in_time.play(dice);
     late.play(dice);
+    see(dice, in_time, late);
   }
   in_time.let_pass(1s);
   late.let_pass(1s);

@@ -328,6 +328,7 @@ void lease_gone(Turn& turn, const LockName& name) {
 }
 
 void session_gone(Turn& turn, const LockName& name, SessionId session) {
+  grant::settle_due(turn);
   settle(turn, name);
   const Lock* lock = turn.state().locks.locks.find(name);
   const Tenure* found = lock ? tenure_of(*lock) : nullptr;

@@ -307,6 +307,7 @@ void lease_gone(Turn& turn, const SlotKey& key) {
 }
 
 void session_gone(Turn& turn, const SlotKey& key) {
+  grant::settle_due(turn);
   settle(turn, key.name);
   const Slot* slot = turn.state().semaphores.slots.find(key);
   if (!slot) return;
