@@ -144,6 +144,26 @@ TEST(GrantLate, WhatAStepHasNoRoomForIsSettledAsOfItsMomentToo) {
   }
 }
 
+TEST(GrantLate, ASemaphoreForWhichAStepHasNoRoomIsSettledBeforeItsCapacityChanges) {
+  for (const bool created : {false, true}) {
+    for (const std::uint32_t capacity : {1u, 3u}) {
+      Grants world;
+      for (int i = 0; i < 300; ++i) {
+        world.acquire(ana, "lock" + std::to_string(i), {.timeout = 9ms});
+      }
+      world.create("s", 2);
+      world.enter(ana, "s", 2, {.timeout = 50ms});
+      const Reply place = world.enter(bo, "s", 2, {.wait = 100ms});
+      world.wait_unnoticed(200ms);
+
+      created ? world.create("s", capacity) : world.resize("s", capacity);
+
+      EXPECT_TRUE(world.got<Granted>(place)) << created << capacity;
+      EXPECT_EQ(world.in_use("s"), 2u) << created << capacity;
+    }
+  }
+}
+
 TEST(GrantLate, ALineForWhichAStepHasNoRoomIsServedAsOfItsMomentToo) {
   constexpr std::uint32_t many = 600;
   Grants world;

@@ -50,6 +50,7 @@ reeve::Reply handle(Turn& turn, const Create& command) {
     return refused(Why::NotFound, "project");
   }
   if (std::optional<Refused> mistake = mistake_in(config)) return {*std::move(mistake)};
+  settle(turn, command.name);
   const Semaphore* found = find(turn, command.name);
   if (!found) return create_new(turn, command);
   const Config before = found->config;
@@ -62,6 +63,7 @@ reeve::Reply handle(Turn& turn, const Create& command) {
 }
 
 reeve::Reply handle(Turn& turn, const Resize& command) {
+  settle(turn, command.name);
   const Semaphore* found = find(turn, command.name);
   if (!found) return refused(Why::NotFound, command.name.name);
   if (command.capacity == 0) return refused(Why::BadValue, "capacity");
