@@ -292,7 +292,7 @@ void settle(Turn& turn, const LockName& name) {
 
 void due(Turn& turn, const Due& due) {
   const LockName& name = due.name;
-  settle(turn, name);
+  settle(turn, name);  // and its line is served
   const Lock* lock = turn.state().locks.locks.find(name);
   if (!lock) return;
   const std::uint32_t waiting = lock->waiting;
@@ -301,7 +301,7 @@ void due(Turn& turn, const Due& due) {
   match(
       state,
       [&](const Free& free) {
-        if (waiting > 0) return grant::serve(turn, name);
+        if (waiting > 0) return;
         const Time forgotten = saturating_add(free.since, limits::free_lock_kept);
         if (turn.now() >= forgotten) return forget(turn, name);
         turn.arm(due, forgotten);
@@ -311,9 +311,7 @@ void due(Turn& turn, const Due& due) {
         turn.arm(due, over_at(held.tenure.lease, turn.leases_from()));
         grant::retry(turn, held.tenure.holder);
       },
-      [&](const Stale&) {
-        if (waiting > 0) grant::serve(turn, name);
-      },
+      [](const Stale&) {},
       [](const Ending&) {});
 }
 
