@@ -301,6 +301,29 @@ TEST(BoardShared, AWaitEndsAtItsLimitAlsoIfWhatItWaitsForIsFreeThen) {
   EXPECT_EQ(as<Nothing>(world.told(waiter)), Nothing{true});
 }
 
+TEST(BoardShared, TheyAreKeptForAsLongAsTheProjectOfTheirRunnerSays) {
+  SharedWorld world;
+  world.say(SetLocking{default_project, {2min, 3min, 30min}});
+  world.ask(SetLocking{world.shop, {4min, 7min, 30min}}, {}, {}, world.shop);
+  const BoardTaskId one = world.add("one", everybodys);
+  const BoardTaskId two = world.add("two", more_of_it);
+  const BoardTaskId own = world.add("own", backend);
+
+  EXPECT_EQ(as<Started>(world.start(one, ana)).expires_at, at(2min));
+  for (const BoardTaskId task : {two, own}) {
+    const Command start = Start{task, world.dan, {}};
+    EXPECT_EQ(as<Started>(world.ask(start, {}, {}, world.shop)).expires_at, at(2min))
+        << "a task is as its own project says";
+  }
+
+  const auto until = [&](const SectionName& name) {
+    return section_limit(world.state.board, name, world.state.leases_from);
+  };
+  EXPECT_EQ(until(everybodys), at(3min));
+  EXPECT_EQ(until(more_of_it), at(7min));
+  EXPECT_EQ(until(backend), at(3min)) << "and so is a section that is one project's";
+}
+
 // What is due on the board of one project is not done before what was due earlier on another's.
 TEST(BoardShared, WhoCameFirstIsServedFirstHoweverLateTheTickAndWhoseverTheWaitsAre) {
   for (const Duration late : {0min, 10min}) {

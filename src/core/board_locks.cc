@@ -45,7 +45,9 @@ bool take_section(Turn& turn, const SectionName& name, const RunnerName& runner,
     if (before.runner != runner) lose(turn, before.runner);
     unlock(turn, name);
   }
-  const Tenure tenure = tenure_for(turn, runner, locking_of(turn, name.project).section_timeout);
+  // What is shared is no project's, and nobody could set for how long it is kept.
+  const ProjectNo says = name.project == shared_project ? runner.project : name.project;
+  const Tenure tenure = tenure_for(turn, runner, locking_of(turn, says).section_timeout);
   edit(turn, name).lock = tenure;
   turn.change().board.held.insert({runner, name});
   expect(turn, {name.project, tenure.due, SectionLease{name}});
