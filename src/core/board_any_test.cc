@@ -324,6 +324,31 @@ TEST(BoardShared, TheyAreKeptForAsLongAsTheProjectOfTheirRunnerSays) {
   EXPECT_EQ(until(backend), at(3min)) << "and so is a section that is one project's";
 }
 
+// The section stands on the board that all share, its task on that of a project: whichever of the
+// two is looked at first in the millisecond in which both are over.
+TEST(BoardShared, WhoWaitsForTheNextHasItInTheMillisecondInWhichItIsOver) {
+  const NextTask of_it{everybodys, false, true};
+  const NextTask in_order{{}, true, true};
+  const NextTask any{{}, false, true};
+  for (const NextTask& wanted : {of_it, in_order, any}) {
+    SharedWorld world;
+    world.say(SetLocking{default_project, {120min, 120min, 30min}});
+    world.ask(SetLocking{world.shop, {120min, 120min, 30min}}, {}, {}, world.shop);
+    const BoardTaskId held = world.add("held", everybodys);
+    world.start(held, ana);
+    const Command next = Next{world.dan, wanted, Wait{10h}};
+    const WaiterId waiter = as<Waiting>(world.ask(next, {}, {}, world.shop)).waiter;
+
+    world.pass(120min);
+    EXPECT_TRUE(is<Ok>(world.told(waiter))) << "it still waits";
+    world.pass(1ms);
+
+    const Started started = as<Started>(world.told(waiter));
+    EXPECT_EQ(started.task, held);
+    EXPECT_EQ(started.claimed_from, ana);
+  }
+}
+
 // What is due on the board of one project is not done before what was due earlier on another's.
 TEST(BoardShared, WhoCameFirstIsServedFirstHoweverLateTheTickAndWhoseverTheWaitsAre) {
   for (const Duration late : {0min, 10min}) {

@@ -8,12 +8,27 @@
 namespace reeve::board {
 namespace {
 
-// The first ready task of a section.
-std::optional<BoardTaskId> first_ready(const Turn& turn, const SectionName& place) {
-  const PersistentSet<ReadyKey>& ready = turn.state().board.ready;
-  const auto first = ready.lower_bound({place, 0, {}});
-  if (first == ready.end() || (*first).place != place) return std::nullopt;
-  return (*first).task;
+// The first task of a section that nobody has. One whose lock is over is nobody's, be it that this
+// is still to be said: another's board may say it, or a later tick.
+std::optional<BoardTaskId> first_free(const Turn& turn, const SectionName& name, Time when) {
+  const Table& table = turn.state().board;
+  std::optional<ReadyKey> first;
+  const auto ready = table.ready.lower_bound({name, 0, {}});
+  if (ready != table.ready.end() && (*ready).place == name) first = *ready;
+  // Of a section that nobody has, all that is over was said (unlock).
+  const Section* section = find(turn, name);
+  if (section && section->lock) {
+    for (auto at = table.held_in_section.lower_bound({name, {}});
+         at != table.held_in_section.end() && (*at).section == name;
+         ++at) {
+      const BoardTask& task = *find(turn, (*at).task);
+      if (task.lock->expired || is_good(turn, *task.lock, when)) continue;
+      const ReadyKey key = ready_key((*at).task, task);
+      if (!first || key < *first) first = key;
+    }
+  }
+  if (!first) return std::nullopt;
+  return first->task;
 }
 
 Verdict next_of_section(const Turn& turn,
@@ -23,7 +38,7 @@ Verdict next_of_section(const Turn& turn,
   const Section* section = find(turn, name);
   if (!section || section->open == 0) return Nothing{};
   if (const auto locked = held_by_another(turn, name, runner, when)) return *locked;
-  if (const auto task = first_ready(turn, name)) return CanStart{*task};
+  if (const auto task = first_free(turn, name, when)) return CanStart{*task};
   return Nothing{true};
 }
 
@@ -45,7 +60,7 @@ std::optional<BoardTaskId> of_own_sections(const Turn& turn, const RunnerName& r
        ++at) {
     const SectionName* section = std::get_if<SectionName>(&(*at).what);
     if (!section || !has_section(turn, *section, runner, when)) continue;
-    if (const auto task = first_ready(turn, *section)) return task;
+    if (const auto task = first_free(turn, *section, when)) return task;
   }
   return std::nullopt;
 }

@@ -130,6 +130,42 @@ TEST(BoardMuch, InASectionThatChangesHandsNoTaskOfTheOneBeforeIsGoodAgain) {
   }
 }
 
+TEST(BoardMuch, TheNextOfASectionThatIsOverIsItsFirstTaskAlsoIfNobodyHasSaidSoYet) {
+  for (const bool in_order : {false, true}) {
+    Crowd world;
+    world.say(SetLocking{default_project, {1min, 2min, 30min}});
+    world.much_is_held();
+    const BoardTaskId first = world.add("first", backend, 1);
+    const BoardTaskId second = world.add("second", backend);
+    const BoardTaskId third = world.add("third", backend, -1);
+    for (const BoardTaskId task : {third, first}) world.start(task, ana);
+    world.oversleep(2min + 1ms);
+
+    NextTask wanted{backend, false, true};
+    if (in_order) wanted = {{}, true, true};
+    ASSERT_FALSE(world.task(first).lock->expired);
+    for (const BoardTaskId task : {first, second, third}) {
+      EXPECT_EQ(as<Started>(world.quietly(Next{bo, wanted, {}})).task, task);
+    }
+  }
+}
+
+TEST(BoardMuch, WhatIsOverInOnesOwnSectionIsOnesNextAlsoIfNobodyHasSaidSoYet) {
+  Crowd world;
+  world.say(SetLocking{default_project, {1min, 5min, 30min}});
+  world.much_is_held();
+  const BoardTaskId task = world.add("fix", backend);
+  world.start(task, ana);
+  EXPECT_EQ(as<Nothing>(world.next(ana, {backend, false, true})), Nothing{true});
+  world.oversleep(1min);
+  EXPECT_EQ(as<Nothing>(world.next(ana, {backend, false, true})), Nothing{true});
+
+  world.oversleep(1ms);
+  const Started started = as<Started>(world.quietly(Next{ana, {{}, false, true}, {}}));
+  EXPECT_EQ(started.task, task);
+  EXPECT_EQ(started.claimed_from, ana);
+}
+
 // A tick shares what it may touch with all that is due.
 TEST(BoardMuch, ARunnersTwoWaitsAreServedHoweverMuchElseIsDueInTheSameTick) {
   for (std::size_t others = limits::touched_a_step - 6; others <= limits::touched_a_step;

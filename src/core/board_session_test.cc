@@ -357,38 +357,60 @@ std::string gist(const reeve::Reply& reply) {
   if (const SectionLocked* it = find_in<SectionLocked>(reply.value)) {
     return "section by " + it->locked_by.name;
   }
+  if (const Nothing* it = find_in<Nothing>(reply.value)) return it->open ? "none free" : "none";
   return "other " + std::to_string(reply.value.index());
 }
 
-// Four minutes are the lease of a task, six that of a section. Whoever waits while the others say
-// nothing more is told the same whenever the ticks come.
+// Four minutes are the lease of a task, and as many or six that of a section. Whoever waits while
+// the others say nothing more is told the same whenever the ticks come, and nothing before the end
+// of his wait unless he is given something: all that there is stays open.
 RC_GTEST_PROP(BoardLaw, NoAnswerDependsOnWhenTheTicksCome, ()) {
   BoardWorld on_time;
-  on_time.say(SetLocking{default_project, {4min, 6min, 7min}});
-  const std::vector<BoardTaskId> tasks = {on_time.add("1", backend),
-                                          on_time.add("2", backend),
-                                          on_time.add("3", frontend),
-                                          on_time.add("4")};
+  const ProjectNo shop =
+      as<project::Opened>(on_time.ask(project::Open{"/home/dan/shop", "shop"})).project;
+  const RunnerName dan{shop, "dan"};
+  const SectionName shared{shared_project, "ops"};
+  const auto ask = [&](const RunnerName& runner, const Command& command) {
+    return on_time.ask(command, {}, {}, runner.project);
+  };
+  const Locking locking{4min, *die(2) == 0 ? 4min : 6min, 7min};
+  for (const ProjectNo project : {default_project, shop}) {
+    ask({project, ""}, SetLocking{project, locking});
+  }
+  std::vector<std::optional<SectionName>> sections = {shared};
+  if (*die(2) == 0) sections = {backend, backend, frontend, {}, shared};
+  std::vector<BoardTaskId> tasks;
+  for (const std::optional<SectionName>& section : sections) {
+    tasks.push_back(on_time.add(std::to_string(tasks.size()), section));
+  }
+  if (*die(2) == 0) tasks.push_back(as<Added>(ask(dan, Add{"more", shared, 0, ""})).task);
   const auto a_while = [] {
     return std::chrono::minutes{*die(3)} + std::chrono::milliseconds{*die(3)};
   };
   for (int i = *die(8); i > 0; --i) {
-    const RunnerName runner = *rc::gen::elementOf(std::vector{ana, bo});
-    on_time.start(*rc::gen::elementOf(tasks), runner);
+    const RunnerName runner = *rc::gen::elementOf(std::vector{ana, bo, dan});
+    ask(runner, Start{*rc::gen::elementOf(tasks), runner, {}});
     on_time.pass(a_while());
   }
-  const Wait wait{std::chrono::minutes{*die(8)} + a_while()};
-  const bool in_order = *die(3) == 0;
-  const reeve::Reply asked = in_order ? on_time.say(Next{cy, {{}, true, true}, wait})
-                                      : on_time.say(Start{*rc::gen::elementOf(tasks), cy, wait});
+  const Duration at_most = std::chrono::minutes{*die(10)} + a_while();
+  const RunnerName waits = *rc::gen::elementOf(std::vector{cy, RunnerName{shop, "eve"}});
+  const int kind = *die(6);
+  Command wanted = Start{*rc::gen::elementOf(tasks), waits, Wait{at_most}};
+  if (kind == 0) wanted = Next{waits, {{}, true, true}, Wait{at_most}};
+  if (kind == 1) wanted = Next{waits, {{}, false, true}, Wait{at_most}};
+  if (kind == 2) wanted = Next{waits, {backend, false, true}, Wait{at_most}};
+  if (kind == 3) wanted = Next{waits, {shared, false, true}, Wait{at_most}};
+  const reeve::Reply asked = ask(waits, wanted);
   RC_PRE(is<Waiting>(asked));
+  const WaiterId waiter = as<Waiting>(asked).waiter;
   BoardWorld late = on_time;
 
+  if (at_most > 0ms) on_time.pass(at_most - 1ms);
+  for (const Answer& answer : on_time.answers) RC_ASSERT(is<Started>(answer.reply));
   on_time.pass(20min);
-  late.stamp.now += 11min;  // all waits are over by then
+  late.stamp.now += 12min;  // all waits are over by then
   late.input(Tick{});
 
-  const WaiterId waiter = as<Waiting>(asked).waiter;
   RC_ASSERT(gist(late.told(waiter)) == gist(on_time.told(waiter)));
 }
 
