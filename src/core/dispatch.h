@@ -99,7 +99,7 @@ enum class Result : std::uint8_t {
   Delivered,  // sent, or the resumed agent ended with `code`
   Mailed,
   NotDelivered,  // certainly not: the same message may be dispatched again
-  Unknown,
+  Unknown,       // perhaps, also of a send that was cut off: not again
 };
 
 struct Ended {

@@ -58,8 +58,9 @@ enum class SendOutcome : std::uint8_t {
   Sent,
   FallbackSent,  // delivered by another way: final like any other
   Rejected,
-  Failed,
-  Unknown,  // the sender died in between; nothing is being sent any more
+  Failed,   // it was never begun
+  Unknown,  // the sender was cut off or died in between, and it may have arrived; nothing is being
+            // sent any more
 };
 
 struct SendFinal {

@@ -105,6 +105,14 @@ TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
   failed.ended = reeve::Ended::Failed;
   Outcome rejected = failed;
   rejected.exit_code = 1;
+  Outcome cut_off = failed;
+  cut_off.timed_out = true;
+  Outcome cut_off_with_code = cut_off;
+  cut_off_with_code.exit_code = 1;
+  Outcome ended_by_signal = failed;
+  ended_by_signal.signal = 15;
+  Outcome died;
+  died.signal = 9;
   Outcome unknown;
   unknown.ended = reeve::Ended::Unknown;
 
@@ -112,7 +120,9 @@ TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
   EXPECT_EQ(send_outcome(fallback), SendOutcome::FallbackSent);
   EXPECT_EQ(send_outcome(rejected), SendOutcome::Rejected);
   EXPECT_EQ(send_outcome(failed), SendOutcome::Failed);
-  EXPECT_EQ(send_outcome(unknown), SendOutcome::Unknown);
+  for (const Outcome& outcome : {unknown, cut_off, cut_off_with_code, ended_by_signal, died}) {
+    EXPECT_EQ(send_outcome(outcome), SendOutcome::Unknown);
+  }
 
   EXPECT_EQ(result_of(SendOutcome::Sent), Result::Delivered);
   EXPECT_EQ(result_of(SendOutcome::FallbackSent), Result::Delivered);

@@ -122,6 +122,24 @@ TEST(Dispatch, AMessageThatCertainlyDidNotArriveMayBeDispatchedAgain) {
   EXPECT_EQ(as<Again>(world.ask(Command{to_ana(Liveness::Alive)})), Again{second});
 }
 
+// It may have been typed already.
+TEST(Dispatch, AMessageWhoseSendWasCutOffIsNotSentAgain) {
+  Outcome cut_off = failed;
+  cut_off.timed_out = true;
+  Outcome ended_by_signal = failed;
+  ended_by_signal.signal = 15;
+  for (const Outcome& outcome : {cut_off, ended_by_signal}) {
+    World world;
+    const DispatchId first = begin(world, to_ana(Liveness::Alive));
+    world.finish(world.started[0].id, outcome);
+    EXPECT_FALSE(has_claim(world));
+    EXPECT_EQ(std::get<Ended>(the(world, first).state).result, Result::Unknown);
+
+    EXPECT_EQ(as<Again>(world.ask(Command{to_ana(Liveness::Alive)})), Again{first});
+    EXPECT_EQ(world.started.size(), 1u);
+  }
+}
+
 TEST(Dispatch, AMessageWithoutAnIdGetsOneThatIsNobodyElses) {
   World world;
   const std::string made = to_text(DispatchId{2});

@@ -37,6 +37,8 @@ std::optional<Time> next_look(const Dispatch& dispatch) {
 }
 
 SendOutcome send_outcome(const Outcome& outcome) {
+  // It may have been typed by then.
+  if (outcome.timed_out || outcome.signal) return SendOutcome::Unknown;
   switch (outcome.ended) {
     case reeve::Ended::Done: {
       const auto fallback = [](const auto& value) { return value.first == "fallback"; };
