@@ -225,6 +225,7 @@ RC_GTEST_PROP(Dispatch, AClaimIsReleasedAtMostOnceAndOnlyByProofOrByHand, ()) {
         has_claim(world) ? std::optional(*world.state.dispatches.claims.find(ana)) : std::nullopt;
     const DispatchId id = holder.value_or(DispatchId{*die<std::uint64_t>(8)});
     const bool knew_it = holder && std::get_if<Retained>(&the(world, id).state);
+    const bool has_child = holder && the(world, id).transport == Transport::SpawnBg;
     bool proof = true;
     if (step < 4) {
       const Liveness seen = static_cast<Liveness>(step);
@@ -235,8 +236,10 @@ RC_GTEST_PROP(Dispatch, AClaimIsReleasedAtMostOnceAndOnlyByProofOrByHand, ()) {
       proof = false;
     } else if (step == 6) {
       world.ask(Command{SawAlive{id}});
+      proof = has_child;
     } else if (step == 7) {
       world.ask(Command{SawExit{id, 0}});
+      proof = has_child;
     } else if (step == 8) {
       world.ask(Command{Clear{id}});
       proof = knew_it;
