@@ -105,6 +105,10 @@ TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
   failed.ended = reeve::Ended::Failed;
   Outcome rejected = failed;
   rejected.exit_code = 1;
+  Outcome said_no;  // it ran to its end
+  said_no.exit_code = 1;
+  Outcome said_yes;
+  said_yes.exit_code = 0;
   Outcome cut_off = failed;
   cut_off.timed_out = true;
   Outcome cut_off_with_code = cut_off;
@@ -118,7 +122,9 @@ TEST(Release, TheOutcomeOfASendReadsAsAFinalOne) {
 
   EXPECT_EQ(send_outcome({}), SendOutcome::Sent);
   EXPECT_EQ(send_outcome(fallback), SendOutcome::FallbackSent);
+  EXPECT_EQ(send_outcome(said_yes), SendOutcome::Sent);
   EXPECT_EQ(send_outcome(rejected), SendOutcome::Rejected);
+  EXPECT_EQ(send_outcome(said_no), SendOutcome::Rejected);
   EXPECT_EQ(send_outcome(failed), SendOutcome::Failed);
   for (const Outcome& outcome : {unknown, cut_off, cut_off_with_code, ended_by_signal, died}) {
     EXPECT_EQ(send_outcome(outcome), SendOutcome::Unknown);

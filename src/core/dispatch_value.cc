@@ -41,6 +41,8 @@ SendOutcome send_outcome(const Outcome& outcome) {
   if (outcome.timed_out || outcome.signal) return SendOutcome::Unknown;
   switch (outcome.ended) {
     case reeve::Ended::Done: {
+      // It ran to its end, and that says what came of it.
+      if (outcome.exit_code.value_or(0) != 0) return SendOutcome::Rejected;
       const auto fallback = [](const auto& value) { return value.first == "fallback"; };
       return std::ranges::any_of(outcome.values, fallback) ? SendOutcome::FallbackSent
                                                            : SendOutcome::Sent;
