@@ -219,12 +219,15 @@ void Root::handle(const Undelivered& undelivered) {
   }
 }
 
-// The outbox entry goes first: whatever the outcome causes, it is not asked for twice.
+// The outbox entry goes first: whatever the outcome causes, it is not asked for twice. What is due is
+// not settled, for this may have been so before; but of the lines it is, as whatever ends may give a
+// lock or a slot on.
 void Root::handle(const EffectEnded& ended) {
   const Started* started = turn_.state().outbox.find(ended.effect);
   if (!started) return;
   const Outgoing effect = started->effect;
   turn_.change().outbox.erase(ended.effect);
+  grant::settle_due(turn_);
   match(
       effect.to,
       [&](const ToNobody&) {

@@ -139,6 +139,38 @@ TEST(PipelineHoldings, AfterAWaitTheGuardsAreCheckedOnceMoreWithTheLocksHeld) {
   EXPECT_EQ(play.step_shell().text, "run build") << "without waiting once is enough";
 }
 
+// How its step ended is heard before what is due; but the first in the line of its lock wanted another
+// lock, too, and whoever stands behind him there had it long before.
+TEST(PipelineHoldings, WhatWasOverBeforeThePhaseEndedWasGivenOnBefore) {
+  for (const bool ticked : {false, true}) {
+    Play play({locked("build", {"main"})});
+    play.start();
+    const auto ask = [&](const char* who, std::vector<LockName> names, Duration wait) {
+      lock::Acquire acquire;
+      acquire.names = std::move(names);
+      acquire.holder = {default_project, who, {}};
+      acquire.timeout = 50ms;
+      if (wait > 0ms) acquire.wait = wait;
+      return play.ask(acquire);
+    };
+    ask("cy", {docs_lock}, 0ms);
+    const WaiterId both = as<Waiting>(ask("di", {main_lock, docs_lock}, 100ms)).waiter;
+    const WaiterId behind = as<Waiting>(ask("bo", {docs_lock}, 150ms)).waiter;
+    play.stamp.now += 200ms;
+    if (ticked) play.input(Tick{});
+    play.succeeds();
+
+    std::vector<WaiterId> granted;
+    for (const Answer& answer : play.answers) {
+      if (is<grant::Granted>(answer.reply)) granted.push_back(answer.waiter);
+    }
+    EXPECT_EQ(granted, std::vector{behind}) << ticked;
+    EXPECT_EQ(play.answers.size(), 2u) << ticked;
+    EXPECT_TRUE(is<grant::NotGranted>(play.answers.front().reply)) << ticked;
+    EXPECT_EQ(play.answers.front().waiter, both) << ticked;
+  }
+}
+
 TEST(PipelineHoldings, AGuardThatNoLongerPassesGivesTheLocksBackAlsoIfAWakeHasItCheckedAtOnce) {
   definition::Phase build = locked("build", {"main"});
   build.pre = {"green"};
