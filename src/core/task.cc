@@ -332,9 +332,9 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
       return carry_out(turn, killed(*task, outcome, turn.now()));
     case Part::Nudge:
     case Part::Send:
-      if (outcome.ended == Ended::Done || std::holds_alternative<Done>(task->state)) return;
+      if (strategy::has_succeeded(outcome) || std::holds_alternative<Done>(task->state)) return;
       turn.emit(task->begun->project,
-                Event{WasUnreached{task->id, std::string(cut(outcome.error))}});
+                Event{WasUnreached{task->id, strategy::error_of(outcome)}});
       return;
     case Part::Checkpoint:
       return carry_out(turn, checkpointed(*task, turn.now()));

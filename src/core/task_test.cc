@@ -181,6 +181,19 @@ TEST(Task, WhatIsSaidToItReachesItsSessionOrIsRefused) {
   EXPECT_EQ(world.heard, (std::vector<EventBody>{Event{WasUnreached{id, "no pane"}}}));
 }
 
+TEST(Task, WordsThatItsSessionWasNotThereToHearDidNotReachIt) {
+  World world;
+  const WorkId id = begin_running(world);
+  world.ask(Command{SendText{id, "m1", "hello"}});
+  world.forget();
+  Outcome outcome;  // whatever says them ran to its end, and that was not a good one
+  outcome.exit_code = 1;
+  outcome.output = "its session is not there any more\n";
+  world.finish(open_effect<Send>(world), outcome);
+  const std::string why = "exit code 1: its session is not there any more";
+  EXPECT_EQ(world.heard, (std::vector<EventBody>{Event{WasUnreached{id, why}}}));
+}
+
 TEST(Task, WordsOfWhichNobodyKnowsWhetherTheyArrivedAreNotSaidAgainButShown) {
   World world;
   const WorkId id = begin_running(world);
