@@ -268,6 +268,10 @@ void LockModel::decided(Stamp stamp,
                         bool repeated) {
   token_before_ = last_token_;
   if (settles(input)) lapse(stamp.now);
+  if (may_settle(input)) {
+    for (auto& [name, tenure] : locks_) tenure.uncertain |= is_over(tenure, stamp.now);
+    for (auto& [key, tenure] : slots_) tenure.uncertain |= is_over(tenure, stamp.now);
+  }
   sessions_.decided(stamp, input, ended_effect);
   if (const auto* lost = std::get_if<Undelivered>(&input)) taken_back(lost->reply);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);

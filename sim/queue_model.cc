@@ -271,11 +271,10 @@ void QueueModel::decided(Stamp stamp,
                          const Outgoing* ended_effect,
                          bool repeated) {
   token_before_ = last_token_;
-  if (settles(input)) {
-    for (auto& [id, item] : items_) {
-      if (item.place != Place::Processing || item.lapsed) continue;
-      if (stamp.now > limit_of(item)) item.lapsed = limit_of(item);
-    }
+  for (auto& [id, item] : items_) {
+    if (item.place != Place::Processing || stamp.now <= limit_of(item)) continue;
+    if (settles(input)) item.lapsed = limit_of(item);
+    if (may_settle(input)) item.certain = false;
   }
   sessions_.decided(stamp, input, ended_effect);
   const Request* request = repeated ? nullptr : std::get_if<Request>(&input);

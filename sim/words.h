@@ -29,6 +29,13 @@ inline bool settles(const Input& input) {
   return std::holds_alternative<Tick>(input) || std::holds_alternative<session::Returned>(input);
 }
 
+// Whether what is over may be found so before this is judged: what ends may give something on, and
+// whoever is first in that line may want what somebody else had until then.
+inline bool may_settle(const Input& input) {
+  return !settles(input) && !std::holds_alternative<Resumed>(input) &&
+         !std::holds_alternative<ClockStepped>(input);
+}
+
 // The process that a holder names.
 inline std::optional<Process> named_process(const Boxed<HolderMeta>& meta) {
   return meta ? meta->process : std::nullopt;
