@@ -102,6 +102,15 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "a=(\\\n[\"{n}\"]=x)",
                            "n={n}; (( n > 1 ))",
                            "n={n}; m=$n; [[ $m -gt 1 ]]",
+                           "n={n}; (( n = n + 1 ))",
+                           "x={n}; let x=x+1",
+                           "x={n}; let 'x = x + 1'",
+                           "x={n}; echo $(( x = x * 2 ))",
+                           "x={n}; for (( x = x + 1; x < 3; x++ )); do :; done",
+                           "x={n}; for (( i = 0, x = i ? 1 : x; x < 3; x++ )); do :; done",
+                           "x={n}; (( y = 0, x = y ? 1 : x ))",
+                           "x={n}; (( 0 && (x=1), x ))",
+                           "x={n}; a[x=x]=1",
                            "declare -i i; for i in {n}; do :; done"}) {
     EXPECT_TRUE(needs_integer(text)) << text;
   }
@@ -115,6 +124,8 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "a={n}; (( ${#a} > 1 ))",
                            "declare -A a; b={n}; echo ${a[$b]}",
                            "for a in {n}; do :; done; for (( a = 0; a < 3; a++ )); do :; done",
+                           "a={n}; for ((a=b[1]+(2); a < 3; a++)); do :; done; (( a = 1 ))",
+                           "a={n}; for (( a = ${#b[@]} + ${c}; a < 3; a++ )); do :; done",
                            "echo $((echo {n}); echo)"}) {
     EXPECT_FALSE(needs_integer(text)) << text;
   }

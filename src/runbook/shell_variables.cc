@@ -55,13 +55,19 @@ void Scanner::note_fed(const Command& command, std::string_view otherwise) {
   if (!named) feed(std::string(otherwise), std::min(at_, end_));
 }
 
-// The names in what is calculated, and the commands.
+// The names in what is calculated, and the commands. In `for ((` a name that the part before the
+// first `;` begins by assigning is, behind that, what was assigned.
 void Scanner::note_calculated(std::string_view text,
                               const std::string& array,
                               const std::string& into) {
   std::set<std::string> assigned;
+  std::string pending;  // is assigned as soon as its part is over
+  bool part_begins = true;
+  int open = 0;
   for (std::size_t i = 0; i < text.size();) {
     const std::string_view rest = text.substr(i);
+    const bool begins = part_begins;
+    part_begins &= std::string_view(" \t\n").find(text[i]) != std::string_view::npos;
     if (rest.starts_with("$(") || rest.starts_with("<(")) {
       const std::size_t begin = std::exchange(i, after_parentheses(text, i + 1));
       through_.insert({array, std::string(text.substr(begin, i - begin)), into});
@@ -70,18 +76,27 @@ void Scanner::note_calculated(std::string_view text,
           std::exchange(i, std::min(text.find('`', i + 1), text.size() - 1) + 1);
       through_.insert({array, std::string(text.substr(begin, i - begin)), into});
     } else if (rest.starts_with("${#")) {
-      i = std::min(text.find('}', i), text.size());
+      i = std::min(text.find('}', i), text.size() - 1) + 1;
     } else if (rest.starts_with('{') && rest.find('}') != std::string_view::npos &&
                !(i > 0 && text[i - 1] == '$')) {
-      i += rest.find('}');  // a placeholder
+      i += rest.find('}') + 1;  // a placeholder
     } else if (continues_name(text[i])) {
       std::size_t end = i;
       while (end < text.size() && continues_name(text[end])) ++end;
       const std::string name(text.substr(i, end - i));
-      if (is_assigned_at(text, end)) assigned.insert(name);
-      if (!is_digit(text[i]) && !assigned.contains(name)) calculated_.insert({array, name});
+      const bool is_assigned = is_assigned_at(text, end);
+      if (is_assigned && begins) pending = name;
+      if (!is_digit(text[i]) && !is_assigned && !assigned.contains(name)) {
+        calculated_.insert({array, name});
+      }
       i = end;
     } else {
+      if (is_one_of(rest.substr(0, 1), {"(", "[", "{"})) ++open;
+      if (is_one_of(rest.substr(0, 1), {")", "]", "}"})) --open;
+      if (text[i] == ';' && open == 0) {
+        assigned.insert(std::exchange(pending, {}));
+        part_begins = true;
+      }
       ++i;
     }
   }
