@@ -136,6 +136,12 @@ bool Scanner::commands(Until until) {
       }
     } else if ((letter == '<' || letter == '>' || starts("&>")) && !starts("<(") && !starts(">(")) {
       redirection(list);
+    } else if (starts("!(") && list.command.at_start && !list.target && !list.names_loop &&
+               (list.cases.empty() || list.cases.back() == Case::Body)) {
+      // No pattern: bash reads those only where `extglob` is on, and in a script it is off.
+      Word negation{.begin = at_, .end = at_ + 1, .literal = "!"};
+      ++at_;
+      handle(list, negation);
     } else {
       const bool may_assign =
           list.command.at_start ||
@@ -432,6 +438,7 @@ void Scanner::condition() {
   Word matched;
   bool number_next = false;
   bool name_next = false;
+  bool pattern_next = false;
   bool regex_next = false;
   while (more()) {
     const char letter = here();
@@ -447,9 +454,10 @@ void Scanner::condition() {
       while (more() && here() != '\n') ++at_;
       continue;
     }
-    const bool is_operator = (letter == '(' || letter == ')' || letter == '<' || letter == '>' ||
-                              letter == '&' || letter == '|' || letter == ';') &&
-                             !starts("<(") && !starts(">(");
+    const bool is_operator =
+        (letter == '(' || letter == ')' || letter == '<' || letter == '>' || letter == '&' ||
+         letter == '|' || letter == ';' || (starts("!(") && !pattern_next)) &&
+        !starts("<(") && !starts(">(");
     if (is_operator && !(regex_next && letter == '(')) {
       if (letter == ';') return;
       ++at_;
@@ -471,6 +479,7 @@ void Scanner::condition() {
     number_next = next.plain && is_one_of(next.literal, {"-eq", "-ne", "-lt", "-le", "-gt", "-ge"});
     if (number_next) calculate(last);
     name_next = next.plain && is_one_of(next.literal, {"-v", "-R"});
+    pattern_next = next.plain && is_one_of(next.literal, {"==", "=", "!=", "=~"});
     regex_next = next.plain && next.literal == "=~";
     if (regex_next) matched = last;
     last = next;
