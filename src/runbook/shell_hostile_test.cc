@@ -144,6 +144,7 @@ TEST_F(HostileValue, ByWayOfAVariable) {
                              "declare -n r; printf -v r %s {v}; r=1",
                              "k={v}; declare -n r=$k; r=1",
                              "x={v}; echo ${!x}",
+                             "x={v}; echo ${!x#a} ${!x%%b}",
                              "x={v}; echo \"${x@P}\"",
                              "x={v}; eval \"echo $x\"",
                              "x={v}; trap \"$x\" EXIT",

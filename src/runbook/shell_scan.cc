@@ -289,9 +289,16 @@ void Scanner::parameter(bool in_double_quotes) {
   const std::size_t left_alone = std::exchange(left_alone_until_, end_);
   at_ += 2;
   const std::size_t begin = at_;
-  while (more() && (here() == '!' || here() == '#' || continues_name(here()))) ++at_;
+  const auto is_one = [&](std::size_t at, std::string_view letters) {
+    return at < end_ && letters.find(text_[at]) != std::string_view::npos;
+  };
+  if (is_one(at_, "!#")) ++at_;
+  while (more() && continues_name(here())) ++at_;
   const std::size_t name_end = at_;
-  const bool removes = std::string_view("#%/^,").find(here()) != std::string_view::npos;
+  std::size_t operation = at_;
+  if (name_end == begin && is_one(operation, "@*?-$")) ++operation;
+  if (is_one(operation, "[")) operation = after_index(operation);
+  const bool removes = is_one(operation, "#%/^,");
   while (more() && here() != '}') {
     if (here() == '\\') {
       at_ = std::min(end_, at_ + 2);

@@ -56,6 +56,33 @@ TEST(ShellText, WhatIsNoPlaceholderStaysAsItIs) {
   }
 }
 
+// After an operator that takes something off a single quote quotes, also between double quotes.
+TEST(ShellText, TheQuotesOfAParameterAreThoseOfBash) {
+  const std::string there = "x='\"x\"'; a=(\"$x\"); set -- \"$x\"; printf '<%s>' ";
+  for (const char* parameter : {"${x//'\"'/}",
+                                "${x#'\"'}",
+                                "${a[0]//'\"'/}",
+                                "${a[0]#'\"'}",
+                                "${a[\"0\"]%'\"'}",
+                                "${@//'\"'/}",
+                                "${*##'\"'}",
+                                "${?//'\"'/}",
+                                "${#//'\"'/}",
+                                "${##'\"'}",
+                                "${-#'\"'}",
+                                "${x:-'x'}",
+                                "${#}",
+                                "${##}",
+                                "${#@}",
+                                "${!#}",
+                                "${!a[@]}"}) {
+    const std::string source = there + "\"" + parameter + "\" {v}; printf '<%s>' {v} '{v}' \"{v}\"";
+    const Ran ran = run_bash(shell_text(source).program, {{"v", "a  b"}});
+    const std::string end = "<a  b><a  b><a  b><a  b>";
+    EXPECT_TRUE(ran.out.ends_with(end)) << parameter << "\n" << ran.out << ran.err;
+  }
+}
+
 TEST(ShellText, BracesWrittenTwiceArePrintedOnce) {
   EXPECT_EQ(shown("exec {{fd}}>log '{{a}}' \"{{b}}\""), "exec {fd}>log '{a}' \"{b}\"");
   EXPECT_EQ(shell_text("echo {{a}}").holes, std::vector<Hole>{});
