@@ -107,13 +107,15 @@ void Scanner::judge_printf(const Command& command) {
   }
 }
 
-// What comes out of /dev/stdin is run: it may be anything that stands in the program.
+// What comes out of /dev/stdin is run: it may be anything that stands in the program. Of <( ) it is
+// what is written there.
 void Scanner::judge_source(const Command& command) {
   if (command.words.empty()) return;
   const Word& file = command.words[command.words[0].literal == "--" && command.words.size() > 1];
   if (file.has_holes() && file.literal.find('/') == std::string::npos) {
     refuse(file, "as the file to read commands from; say where it lies, as in ./lib/");
   }
+  if (text_.substr(file.begin).starts_with("<(")) note_looked_into(file);
   if (is_one_of(file.literal.substr(0, file.literal.find('/', 1)), {"/dev", "/proc"}) ||
       file.literal.find("/dev/stdin") != std::string::npos ||
       file.literal.find("/dev/fd/") != std::string::npos) {

@@ -194,6 +194,7 @@ TEST(ShellText, WhereBashWouldRunAValueThePlaceholderIsAMistake) {
       {"declare -n a={x}", nullptr},
       {"declare -a a={x}", nullptr},
       {"a=(1); declare a={x}", nullptr},
+      {"a[0]=1; declare a={x}", nullptr},
       {"local {x}", nullptr},
       {"[[ -v {x} ]]", nullptr},
       {"[ -v {x} ]", nullptr},
@@ -230,7 +231,8 @@ TEST(ShellText, WhereBashWouldRunAValueThePlaceholderIsAMistake) {
       {"cat <&{x}", nullptr},
       {"2>&1 eval {x}", nullptr},
       {"$'eval' {x}", nullptr},
-      {"source /dev/stdin <<< {x}", nullptr}};
+      {"source /dev/stdin <<< {x}", nullptr},
+      {"y={x}\nsource <(echo \"$y\")", nullptr}};
   for (const auto& [text, message] : table) {
     const std::vector<std::string> mistakes = mistakes_of(text);
     ASSERT_EQ(mistakes.size(), 1U) << text;
@@ -254,6 +256,7 @@ TEST(ShellText, OrdinaryProgramsAreNoMistakes) {
         "cat <<A <<-B\n{x} $(echo {y})\nA\n\t{z}\n\tB\necho {w}",
         "make {x} > {file}.log 2>&1; make {x} &> {file}; make {x} 1>&2; exec 3>&1 {{fd}}>&2",
         "f() { local -n out=$1; out={x}; }; declare -A a; read -r b < {file}; echo ${!a[@]} ${!b}",
+        "source <(kubectl completion bash); echo {x} | grep y; a=1; declare b={x}",
         "n={x}; trap 'echo end $n; rm -f \"$n\"' EXIT; eval 'echo $n'",
         "[ -n {x} ] && [ {x} = {y} ] && test {x} -gt 3; printf '%s\\n' {x}",
         "a=({x} \"{y}\"); echo \"${a[@]}\"; source ./lib/{x}.sh; A={x} B={y} env"}) {

@@ -29,7 +29,10 @@ bool is_assigned_at(std::string_view text, std::size_t at) {
 }  // namespace
 
 void Scanner::note_assignment(const Word& word, bool declared) {
-  if (word.compound) array_names_.insert(*word.assigns);
+  const std::string_view target = text_.substr(word.begin, word.equals - word.begin);
+  if (word.compound || target.ends_with(']') || target.ends_with("]+")) {
+    array_names_.insert(*word.assigns);
+  }
   Flow flow = flow_between(*word.assigns, std::min(word.equals + 1, word.end), word.end);
   flow.depth = word.depth;
   flow.declared = declared;
