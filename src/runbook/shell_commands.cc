@@ -33,9 +33,6 @@ struct Scanner::List {
   bool only_numbers = true;    // is what its commands have said so far
 };
 
-namespace {
-
-// The end mark of a here-document, as bash takes it: nothing in it is expanded.
 std::string without_quotes(std::string_view raw) {
   std::string text;
   char quote = '\0';
@@ -53,8 +50,6 @@ std::string without_quotes(std::string_view raw) {
   }
   return text;
 }
-
-}  // namespace
 
 void Scanner::run() {
   commands(Until::End);

@@ -35,7 +35,9 @@ bool Scanner::is_integer(const std::string& name) const {
 
 bool Scanner::is_calculated(const std::string& name) const {
   return std::ranges::any_of(calculated_, [&](const Calculated& each) {
-    return each.name == name && !map_names_.contains(each.array);
+    const auto reference = references_.find(each.name);
+    const bool is_meant = reference != references_.end() && reference->second == name;
+    return (each.name == name || is_meant) && !map_names_.contains(each.array);
   });
 }
 
@@ -66,7 +68,10 @@ std::set<std::string> Scanner::sources_in(std::string_view text) const {
     if (text.substr(begin).starts_with('!')) ++begin;
     std::size_t end = begin;
     while (end < text.size() && continues_name(text[end])) ++end;
-    if (end > begin) sources.insert(std::string(text.substr(begin, end - begin)));
+    if (end == begin) continue;
+    const std::string name(text.substr(begin, end - begin));
+    sources.insert(meant_by(name));
+    sources.insert(name);
   }
   // A command may say what it reads.
   const bool runs = text.find("$(") != std::string_view::npos ||
@@ -88,6 +93,7 @@ void Scanner::follow(const Flow& flow) {
   const std::string name = meant_by(flow.into);
   if (is_looked_into(flow)) {
     looked_into_.merge(sources_in(flow.text));
+    note_indices(flow.text);
     if (flow.reads) looked_into_.emplace(read_stream);
   }
   if (const auto reached = reached_.find(name); reached != reached_.end()) {

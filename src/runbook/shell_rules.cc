@@ -46,9 +46,9 @@ void Scanner::judge(const Command& command) {
   if (name == "[" || name == "test") return judge_test(command);
   if (name == "printf") return judge_printf(command);
   if (name == "source" || name == ".") return judge_source(command);
+  if (name == "eval" || name == "trap") note_run(command);
   for (std::size_t i = 0; i < command.words.size(); ++i) {
     const Word& word = command.words[i];
-    if (is_one_of(name, {"eval", "trap"})) note_run(command, word);
     const Word before = i > 0 ? command.words[i - 1] : Word{};
     const std::string variable = word.literal.substr(0, word.literal.find('='));
     if (is_one_of(name,

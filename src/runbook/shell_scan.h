@@ -40,6 +40,9 @@ struct Word {
 
 bool continues_name(char letter);  // of a variable
 
+// What a word says in which nothing is expanded, as the end mark of a here-document.
+std::string without_quotes(std::string_view raw);
+
 inline constexpr int deepest = 100;  // as far as expansions may be nested
 
 inline constexpr std::size_t most_effort = std::size_t{1} << 28U;
@@ -213,7 +216,8 @@ class Scanner {
                        const std::string& array = {},
                        const std::string& into = {});
   void note_looked_into(const Word& word);
-  void note_run(const Command& command, const Word& word);
+  void note_indices(std::string_view text);
+  void note_run(const Command& command);
   void learn_from(Scanner& inner);
   void note_parameter(std::string_view name, std::string_view rest);
 

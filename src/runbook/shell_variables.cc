@@ -107,17 +107,49 @@ void Scanner::note_calculated(std::string_view text,
 
 // What becomes code, or the name of a variable.
 void Scanner::note_looked_into(const Word& word) {
-  looked_into_texts_.insert(text_between(word.begin, word.end));
+  std::string text = text_between(word.begin, word.end);
+  note_indices(text);
+  looked_into_texts_.insert(std::move(text));
 }
 
-// What `eval` and `trap` are given is run. In single quotes it is run as it stands there: no value
-// is a part of its text, and its commands say what becomes of a variable.
-void Scanner::note_run(const Command& command, const Word& word) {
-  const std::string_view text = text_.substr(word.begin, word.end - word.begin);
-  const bool is_whole = command.name == "trap" || command.words.size() == 1;
-  const bool is_quoted = text.starts_with('\'') && text.find('\'', 1) == text.size() - 1;
-  if (!is_whole || !is_quoted || depth_ >= deepest) return note_looked_into(word);
-  Scanner scanner(text.substr(1, text.size() - 2));
+// Each NAME[index] in what bash looks into: with the index it calculates.
+void Scanner::note_indices(std::string_view text) {
+  for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
+    std::size_t name = at;
+    while (name > 0 && continues_name(text[name - 1])) --name;
+    if (name == at) continue;
+    if (!spend(text.size() - at)) return;
+    int open = 0;
+    std::size_t end = at;
+    for (; end < text.size(); ++end) {
+      if (text[end] == '[') ++open;
+      if (text[end] == ']' && --open == 0) break;
+    }
+    note_calculated(text.substr(at + 1, end - at - 1), std::string(text.substr(name, at - name)));
+  }
+}
+
+// What `eval` and `trap` are given is run. Where nothing of it is expanded before, it is read as
+// the program that it is: no value is a part of its text, and its commands say what becomes of a
+// variable.
+void Scanner::note_run(const Command& command) {
+  std::span<const Word> words = command.words;
+  if (!words.empty() && words.front().literal == "--") words = words.subspan(1);
+  if (command.name == "trap" && words.size() > 1) words = words.first(1);  // the rest is signals
+  if (words.empty()) return;
+  std::string program;
+  bool is_known = depth_ < deepest;
+  for (const Word& word : words) {
+    const std::string_view text = text_.substr(word.begin, word.end - word.begin);
+    const bool is_quoted = text.starts_with('\'') && text.find('\'', 1) == text.size() - 1;
+    is_known &= !word.has_holes() && (is_quoted || text.find_first_of("$`") == text.npos);
+    program += without_quotes(text) + ' ';
+  }
+  if (!is_known) {
+    for (const Word& word : words) note_looked_into(word);
+    return;
+  }
+  Scanner scanner(program);
   scanner.depth_ = depth_ + 1;
   scanner.commands(Until::End);
   for (Flow& each : scanner.flows_) {
@@ -126,7 +158,7 @@ void Scanner::note_run(const Command& command, const Word& word) {
   for (Stream& each : scanner.streams_) {
     if (each.flow.holes.empty()) streams_.push_back(std::move(each));
   }
-  for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), word.begin});
+  for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), words.front().begin});
   learn_from(scanner);
 }
 
