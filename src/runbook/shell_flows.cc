@@ -136,6 +136,11 @@ void Scanner::judge_flows() {
   if (effort_ > most_effort) {
     mistake(0, "too long to see where its values go: put a part of it in a file of its own");
   }
+  for (const std::size_t each : doubtful_) {
+    mistake(each,
+            "whether bash calculates here or runs it cannot be told: write `( (` with a blank to "
+            "run it, else put what makes it hard to read into a variable first");
+  }
   for (const std::string& name : counting_) {
     if (!functions_.contains(name)) continue;
     mistake(0, "`" + name + "` is a function here, and may say anything: call it otherwise");

@@ -212,6 +212,7 @@ void Scanner::backticks(bool in_double_quotes) {
   for (const std::size_t hole : scanner.only_numbers_) only_numbers_.insert(hole + first);
   for (const std::size_t hole : scanner.only_integers_) only_integers_.insert(hole + first);
   for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), outer(each.offset)});
+  for (const std::size_t each : scanner.doubtful_) doubtful_.push_back(outer(each));
   learn_from(scanner);
   if (only_numbers) note_number(begin, holes.size());
   if (scanner.edits.empty()) return;
@@ -319,24 +320,41 @@ void Scanner::parameter(bool in_double_quotes) {
   left_alone_until_ = std::max(left_alone, at_);
 }
 
-// Whether what begins with `((` before `after` also ends with `))`.
-bool Scanner::is_arithmetic(std::size_t after) const {
+// Whether what begins with `((` before `after` also ends with `))`. What stands in a command in it
+// is read no further than its quotes: where that can mislead, it cannot be told.
+bool Scanner::is_arithmetic(std::size_t after) {
   int open = 2;
+  int inner = 0;  // parentheses of a command between double quotes
   char quote = '\0';
-  for (std::size_t i = after; i < end_; ++i) {
+  bool escapes = true;
+  bool is_doubtful = false;
+  bool ends = false;
+  for (std::size_t i = after; i < end_ && !ends; ++i) {
     const char letter = text_[i];
-    if (letter == '\\' && quote != '\'') {
+    const bool begins_word =
+        std::string_view(" \t\n(;").find(text_[i - 1]) != std::string_view::npos;
+    if (letter == '\\' && escapes) {
       ++i;
     } else if (quote != '\0') {
-      if (letter == quote) quote = '\0';
+      if (inner > 0 && (letter == '"' || letter == '\'')) is_doubtful = true;
+      if (quote == '"' && letter == '(' && (inner > 0 || text_[i - 1] == '$')) ++inner;
+      if (letter == ')' && inner > 0) --inner;
+      if (letter != quote) continue;
+      quote = '\0';
+      escapes = true;
     } else if (letter == '"' || letter == '\'') {
       quote = letter;
+      escapes = letter == '"' || text_[i - 1] == '$';
     } else if (letter == '(') {
       ++open;
     } else if (letter == ')' && --open == 1) {
-      return i + 1 < end_ && text_[i + 1] == ')';
+      if (i + 1 < end_ && text_[i + 1] == ')') return true;
+      ends = true;
+    } else if (begins_word && (letter == '#' || text_.substr(i, end_ - i).starts_with("case "))) {
+      is_doubtful = true;
     }
   }
+  if (is_doubtful) doubtful_.push_back(at_);
   return false;
 }
 

@@ -124,7 +124,7 @@ class Scanner {
   void dollar(Quotes quotes, Word* word);
   void parameter(bool in_double_quotes);
   void arithmetic(std::string_view closing);
-  bool is_arithmetic(std::size_t after) const;
+  bool is_arithmetic(std::size_t after);
   void here_document_body(std::size_t end);
 
   // Words and commands.
@@ -249,6 +249,8 @@ class Scanner {
   std::set<std::size_t> only_numbers_;   // holes of which only a number comes out
   std::set<std::size_t> only_integers_;  // ... and that if they are integers
   std::vector<std::pair<std::size_t, std::size_t>> numbers_;  // the places that say only numbers
+  std::vector<std::size_t>
+      doubtful_;  // the places of which nobody can tell whether bash calculates
   std::vector<HereDocument> awaited_;  // their bodies begin after the next newline
 
   std::vector<Flow> flows_;

@@ -159,6 +159,7 @@ void Scanner::note_run(const Command& command) {
     if (each.flow.holes.empty()) streams_.push_back(std::move(each));
   }
   for (Fed& each : scanner.fed_) fed_.push_back({std::move(each.name), words.front().begin});
+  if (!scanner.doubtful_.empty()) doubtful_.push_back(words.front().begin);
   learn_from(scanner);
 }
 
