@@ -153,7 +153,7 @@ TEST(ShellText, WhereBashCalculatesTheValueMustBeAnInteger) {
                            "x={n}; let 'x = x + 1'",
                            "x={n}; echo $(( x = x * 2 ))",
                            "x={n}; for (( x = x + 1; x < 3; x++ )); do :; done",
-                           "x={n}; for (( i = 0, x = i ? 1 : x; x < 3; x++ )); do :; done",
+                           "x={n}; for (( i && (x = 1); x < 3; x++ )); do :; done",
                            "x={n}; (( y = 0, x = y ? 1 : x ))",
                            "x={n}; (( 0 && (x=1), x ))",
                            "x={n}; a[x=x]=1",
