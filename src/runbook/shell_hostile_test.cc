@@ -171,6 +171,8 @@ TEST_F(HostileValue, ByWayOfAVariable) {
                              "x={v}; trap \"((x))\" EXIT",
                              "x={v}; trap -- 'let y=x' EXIT",
                              "x={v}; declare -n r=x; (( r ))",
+                             "x={v}; declare -n r='x'; (( r ))",
+                             "x={v}; declare -n r=\"x\"; y=$r; (( y ))",
                              "x={v}; declare -n r=x; y=$r; (( y ))",
                              "x={v}; declare -n r=x; eval \"$r\"",
                              "x={v}; declare -n r=x; n=$(echo $r); (( n ))",

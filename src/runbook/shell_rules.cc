@@ -153,7 +153,11 @@ void Scanner::judge_declaration(const Command& command) {
     if (map) map_names_.insert(name);
     if (reference) {
       references_[name] = word.assigns ? word.literal.substr(word.literal.find('=') + 1) : "";
-      if (word.assigns && (!word.plain || references_[name].empty())) references_[name] = "?";
+      const bool is_known =
+          text_between(word.begin, word.end).find_first_of("$`") == std::string::npos;
+      if (word.assigns && (!is_known || word.has_holes() || references_[name].empty())) {
+        references_[name] = "?";
+      }
     }
     if (!word.assigns || reference) note_looked_into(word);
     if (!word.has_holes()) {
