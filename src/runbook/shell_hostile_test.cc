@@ -198,6 +198,7 @@ TEST_F(HostileValue, ByWayOfAVariable) {
                              "x={v}; [[ $x -eq 1 ]]",
                              "x={v}; [[ !(x -eq 1) ]]",
                              "x={v}; if !((x > 3)); then :; fi",
+                             "x={v}; a+( ) { eval \"$x\"; }; a+",
                              "x={v}; if !(eval \"$x\"); then :; fi",
                              "x={v}; true && !(eval \"$x\")",
                              "x={v}; a[$x]=1",

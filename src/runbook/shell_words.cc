@@ -37,7 +37,8 @@ Word Scanner::word(bool may_assign, bool regex) {
       ++at_;
     } else if (regex && open > 0 && is_blank(letter)) {
       ++at_;
-    } else if (letter == '(' && at_ > word.begin && !in_index && !starts("()") &&
+    } else if (letter == '(' && at_ > word.begin && !in_index &&
+               text_.substr(after_blanks(at_ + 1), 1) != ")" &&
                std::string_view("?*+@!").find(text_[at_ - 1]) != std::string_view::npos) {
       word.plain = false;
       extended_glob();
