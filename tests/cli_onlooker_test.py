@@ -137,6 +137,13 @@ class Followers(Home):
 
 
 class Sockets(Home):
+    there = None
+
+    def tearDown(self):
+        if self.there:
+            self.reeve("daemon", "stop", env=self.there)
+        super().tearDown()
+
     def test_a_daemon_with_another_socket_is_found(self):
         socket = {"REEVE_SOCKET": os.path.join(self.base, "other.sock")}
         self.reeve("lock", "acquire", "a", "--holder", "ana", env=socket)
@@ -147,6 +154,58 @@ class Sockets(Home):
         self.assertEqual(self.out("daemon", "stop"), "the daemon stopped")
         self.assertFalse(is_alive(pid))
         self.assertEqual(self.out("daemon", "stop"), "no daemon was running")
+
+    def two_homes(self):
+        """The socket of another home, with its daemon, and that home."""
+        socket, other = os.path.join(self.base, "other.sock"), os.path.join(self.base, "other")
+        there = {"REEVE_SOCKET": socket, "REEVE_HOME": other}
+        self.reeve("queue", "push", "q", "theirs", env=there)
+        self.there = there
+        return {"REEVE_SOCKET": socket}, other
+
+    def test_a_home_that_is_named_counts_for_more_than_the_socket(self):
+        self.reeve("queue", "push", "q", "first")
+        socket, other = self.two_homes()
+        theirs = self.data("daemon", "status", env={"REEVE_HOME": other})["pid"]
+        self.reeve("queue", "push", "q", "second", env=socket)
+        self.assertEqual(self.data("daemon", "status", env=socket)["pid"], self.daemon_pid())
+        for options in ([], ["--home", self.home]):
+            file = os.path.join(self.base, "file")
+            self.reeve(*options, "backup", file, env={**socket, "REEVE_HOME": other if options else self.home})
+            new = os.path.join(self.base, f"new{len(options)}")
+            self.reeve("--home", new, "restore", file)
+            listed = self.data("queue", "list", "q", env={"REEVE_HOME": new})["items"]
+            self.reeve("--home", new, "daemon", "stop")
+            self.assertEqual([item["data"] for item in listed], ["first", "second"])
+        pid = self.daemon_pid()
+        self.reeve("daemon", "stop", "--kill", env=socket)
+        self.assertFalse(is_alive(pid))
+        self.assertTrue(is_alive(theirs))
+
+    def test_the_daemon_of_another_home_is_left_alone(self):
+        socket, other = self.two_homes()
+        theirs = self.data("daemon", "status", env={"REEVE_HOME": other})["pid"]
+        for words in (["queue", "push", "q", "x"], ["backup", "file"], ["daemon", "stop", "--kill"], ["daemon", "restart"]):
+            told = self.err(*words, code=7, env=socket)
+            for part in (socket["REEVE_SOCKET"], other, self.home):
+                self.assertIn(part, told)
+        self.assertTrue(is_alive(theirs))
+        self.assertEqual(len(self.data("queue", "list", "q", env={"REEVE_HOME": other})["items"]), 1)
+
+    def test_a_home_has_many_names(self):
+        socket, other = self.two_homes()
+        os.symlink(other, os.path.join(self.base, "link"))
+        listed = self.data("queue", "list", "q", env={**socket, "REEVE_HOME": os.path.join(self.base, "link")})
+        self.assertEqual(len(listed["items"]), 1)
+
+    def test_where_no_home_is_named_the_socket_says_which(self):
+        socket, other = self.two_homes()
+        nowhere = {**socket, "REEVE_HOME": ""}
+        file = os.path.join(self.base, "file")
+        self.assertEqual(self.data("daemon", "status", env=nowhere)["home"], other)
+        self.reeve("backup", file, env=nowhere)
+        self.reeve("--home", self.home, "restore", file)
+        self.assertEqual(len(self.data("queue", "list", "q")["items"]), 1)
 
     def test_a_daemon_that_does_not_answer_is_not_called_stopped(self):
         self.reeve("lock", "acquire", "a", "--holder", "ana")

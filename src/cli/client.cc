@@ -7,6 +7,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <climits>
+#include <cstdlib>
 #include <time.h>
 #include <utility>
 #include <vector>
@@ -26,6 +29,11 @@ constexpr int last_words = 1000;
 void sleep_for(std::int64_t milliseconds) {
   const timespec time{.tv_sec = milliseconds / 1000, .tv_nsec = milliseconds % 1000 * 1'000'000};
   ::nanosleep(&time, nullptr);
+}
+
+std::string real_path(const std::string& path) {
+  std::array<char, PATH_MAX> real{};
+  return ::realpath(path.c_str(), real.data()) == nullptr ? path : std::string(real.data());
 }
 
 // Who typed `--timeout 0` knows of no `timeout_ms`, and who typed an id of no `ids`.
@@ -74,22 +82,78 @@ Failure Client::no_daemon() const {
                       where_.home.path)};
 }
 
+// The daemon of the home, wherever it listens.
+std::expected<Link, Failure> Client::reach() {
+  Home& home = where_.home;
+  // It may have been started with another $REEVE_SOCKET: it wrote down which.
+  const auto use_marked = [&]() -> std::optional<Link> {
+    const DaemonMark mark = daemon_of(home.path);
+    if (mark.pid == 0 || mark.socket.empty() || mark.socket == home.socket) return std::nullopt;
+    auto other = Link::connect(mark.socket);
+    if (!other) return std::nullopt;
+    home.socket = mark.socket;
+    home.is_elsewhere = home.socket != home.path + "/reeve.sock";
+    return std::move(*other);
+  };
+  std::expected<Link, Failure> link = std::unexpected(Failure{"NO_DAEMON", ""});
+  // What was inherited in $REEVE_SOCKET may be of another home than the one that was named.
+  if (home.is_elsewhere && home.is_named) {
+    if (auto other = use_marked()) link = std::move(*other);
+  }
+  if (!link) link = Link::connect(home.socket);
+  if (!link && link.error().code == "NO_DAEMON") {
+    if (auto other = use_marked()) link = std::move(*other);
+  }
+  if (!link || !home.is_elsewhere) return link;
+  if (const auto checked = check_home(*link); !checked) return std::unexpected(checked.error());
+  return link;
+}
+
+// Whether it is the daemon of the home that was named; if none was, its home is ours from now on.
+std::expected<void, Failure> Client::check_home(Link& link) {
+  Home& home = where_.home;
+  const DaemonMark mark = daemon_of(home.path);
+  if (mark.pid != 0 && mark.pid == link.peer() && mark.socket == home.socket) return {};
+  // Nobody has the home, or in another namespace of processes: who listens knows best.
+  const std::int64_t until = steady_now() + start_patience;
+  std::optional<std::string> line;
+  bool open = link.send(line_of(++last_, "daemon.status", Json::object()));
+  while (open && !(line = link.next_line()) && steady_now() < until) {
+    pollfd ready{.fd = link.descriptor(), .events = POLLIN, .revents = 0};
+    ::poll(&ready, 1, look_for_daemon);
+    open = link.receive();
+  }
+  if (!line) line = link.next_line();
+  if (!line && !open) {
+    return std::unexpected(Failure{"NO_DAEMON", "who listened there hung up"});
+  }
+  const auto message = line ? parse_json(*line, answer_depth) : std::nullopt;
+  const std::string theirs = message ? (*message)["result"]["home"].text() : "";
+  if (theirs.empty()) {
+    return std::unexpected(
+        Failure{"UNAVAILABLE",
+                fmt::format("who listens on {} does not say which home it has; nothing was done",
+                            home.socket)});
+  }
+  if (!home.is_named) {
+    home.path = theirs;
+    return {};
+  }
+  if (real_path(theirs) == real_path(home.path)) return {};
+  return std::unexpected(Failure{
+      "UNAVAILABLE",
+      fmt::format("the daemon on {} of $REEVE_SOCKET has the home {} and not {}; nothing was done",
+                  home.socket,
+                  theirs,
+                  home.path)});
+}
+
 std::expected<void, Failure> Client::connect(bool may_start) {
   if (link_.is_open()) return {};
   const std::int64_t until = steady_now() + start_patience;
   int deaths = 0;
   for (std::int64_t pause = 5;; pause = std::min<std::int64_t>(2 * pause, 100)) {
-    auto link = Link::connect(where_.home.socket);
-    if (!link && link.error().code == "NO_DAEMON") {
-      // It may have been started with another $REEVE_SOCKET: it wrote down which.
-      const DaemonMark mark = daemon_of(where_.home.path);
-      if (mark.pid != 0 && !mark.socket.empty() && mark.socket != where_.home.socket) {
-        if (auto other = Link::connect(mark.socket)) {
-          where_.home.socket = mark.socket;
-          link = std::move(other);
-        }
-      }
-    }
+    auto link = reach();
     if (link) {
       link_ = std::move(*link);
       hello_ = 0;

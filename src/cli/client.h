@@ -107,6 +107,8 @@ class Client {
   void hang_up();
   void lost();
   Failure no_daemon() const;
+  std::expected<Link, Failure> reach();
+  std::expected<void, Failure> check_home(Link& link);
   void send_again();
   void fail_all(const Failure& failure);
   std::int64_t soonest(std::int64_t milliseconds) const;

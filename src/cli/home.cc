@@ -76,6 +76,7 @@ std::optional<Home> find_home(std::optional<std::string_view> given) {
     return path.starts_with('/') ? path : working_directory() + "/" + path;
   };
   Home home;
+  home.is_named = given || environment("REEVE_HOME");
   if (given) {
     home.path = absolute(std::string(*given));
   } else if (const auto named = environment("REEVE_HOME")) {
@@ -89,7 +90,9 @@ std::optional<Home> find_home(std::optional<std::string_view> given) {
   }
   while (home.path.size() > 1 && home.path.ends_with('/')) home.path.pop_back();
   const auto socket = environment("REEVE_SOCKET");
-  home.socket = socket ? absolute(*socket) : home.path + "/reeve.sock";
+  const std::string own = home.path + "/reeve.sock";
+  home.socket = socket ? absolute(*socket) : own;
+  home.is_elsewhere = home.socket != own;
   return home;
 }
 

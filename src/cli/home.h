@@ -6,12 +6,17 @@
 
 // Where the state and the socket are: `--home`, else $REEVE_HOME, else $XDG_STATE_HOME/reeve if
 // that is absolute, else ~/.local/state/reeve; the socket is $REEVE_SOCKET, else `reeve.sock` in
-// the home. Absolute.
+// the home. Absolute. A home that is named counts for more than the socket: the daemon of another
+// home is not asked. If none is, it is the home of whoever listens on $REEVE_SOCKET.
 namespace reeve::cli {
 
 struct Home {
   std::string path;
   std::string socket;
+  // By --home or $REEVE_HOME: then the daemon must be that of this home, wherever it listens.
+  bool is_named = false;
+  // $REEVE_SOCKET says so, and it is not the home's own place.
+  bool is_elsewhere = false;
 };
 
 // None: nothing says where (no $HOME either).

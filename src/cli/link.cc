@@ -102,6 +102,13 @@ std::expected<Link, Failure> Link::connect(const std::string& path) {
   return link;
 }
 
+int Link::peer() const {
+  ucred server{};
+  socklen_t size = sizeof server;
+  const bool known = ::getsockopt(descriptor_, SOL_SOCKET, SO_PEERCRED, &server, &size) == 0;
+  return known ? server.pid : 0;
+}
+
 bool Link::send(std::string_view line) {
   while (!line.empty()) {
     const ssize_t sent = ::send(descriptor_, line.data(), line.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

@@ -25,6 +25,8 @@ class Link {
 
   bool is_open() const { return descriptor_ >= 0; }
   int descriptor() const { return descriptor_; }
+  // The process that listens; 0: it is not known here.
+  int peer() const;
   void close();
 
   // The line with its newline. Reads meanwhile, so that neither side waits for the other; false:

@@ -211,7 +211,9 @@ int backup_command(Context& context, const Parsed& parsed) {
   // What was acknowledged until now is in the snapshot that is written now.
   const Answer written = context.client().ask("daemon.checkpoint");
   if (!written) return context.fail(written.error());
-  JournalAsk ask{.verb = JournalVerb::Backup, .directory = home->path + "/journal"};
+  // Whose home that is, the daemon behind $REEVE_SOCKET said.
+  JournalAsk ask{.verb = JournalVerb::Backup,
+                 .directory = context.client().where().home.path + "/journal"};
   ask.other = parsed.words[0];
   ask.from = (*written)["seq"].natural();
   return run_journal(context, std::move(ask));
