@@ -68,7 +68,7 @@ class Hints(Home):
         self.until(lambda: word in self.out("status"))
         self.reeve("lock", "acquire", name, "--holder", "ana")
         self.assertIn("`reeve lock acquire " + word, self.err("lock", "acquire", name, "--holder", "bo", code=6))
-        self.assertIn("`reeve lock force-release " + word,
+        self.assertIn("`reeve why " + word,
                       self.err("lock", "release", name, "--holder", "bo", code=5))
         self.reeve("queue", "push", name, "x")
         self.reeve("queue", "pause", name)

@@ -182,6 +182,23 @@ class LockRun(Home):
         self.reeve("lock", "acquire", "a", "--holder", "bo", "--wait", "30s")
         self.assertEqual(self.daemon_pid(), daemon)
 
+    def test_who_slept_too_long_is_told_so_and_who_has_it_now(self):
+        runner = self.start("lock", "run", "a", "--timeout", "1s", "--", "sleep", "60")
+        self.until(lambda: self.data("lock", "show", "a")["state"] == "held")
+        runner.send_signal(signal.SIGSTOP)
+        self.reeve("lock", "acquire", "a", "--holder", "deployer", "--wait", "30s")
+        runner.send_signal(signal.SIGCONT)
+        _, err = runner.communicate(timeout=60)
+        self.assertEqual(runner.returncode, 125, err)
+        self.assertEqual(
+            " ".join(err.split()),
+            'reeve: lock "a" was lost: it was not heard of for 1s, so its command was ended; '
+            "deployer has it now; try `reeve why a`",
+        )
+        told = self.err("lock", "release", "a", "--holder", "bo", code=5)
+        self.assertIn("`reeve why a`", told)
+        self.assertNotIn("force-release", told)
+
     def test_a_lost_lock_is_told_and_free_when_it_returns(self):
         self.reeve("sem", "create", "s", "--capacity", "1")
         runner = self.start("lock", "run", "a", "--", "sleep", "60")
@@ -189,9 +206,9 @@ class LockRun(Home):
         self.reeve("lock", "force-release", "a", "--reason", "test")
         _, err = runner.communicate(timeout=60)
         self.assertEqual(runner.returncode, 125, err)
-        self.assertIn("lock a was lost", err)
+        self.assertIn('lock "a" was lost: it was taken back while the command ran; try `reeve why a`', err)
         self.reeve("lock", "run", "a", "--", "true")
-        self.assertIn("lock a was lost",
+        self.assertIn('lock "a" was lost',
                       self.err("lock", "run", "a", "--max-hold", "300ms", "--", "sleep", "60", code=125))
         self.reeve("lock", "run", "a", "--", "true")
         # Whatever the command makes of it.

@@ -79,13 +79,12 @@ void tell_lock(Tell& tell, const Reply& reply) {
         tell.result().field("name", name).field("outcome", "released");
       },
       [&](const lock::NotOwner& not_owner) {
-        tell.error(
-                code::not_owner,
-                fmt::format("lock {} is held by {}, not under this name and token; try `reeve lock "
-                            "force-release {} --reason TEXT`",
-                            quoted(name),
-                            not_owner.holder.name,
-                            codec::shell_word(name)))
+        tell.error(code::not_owner,
+                   fmt::format(
+                       "lock {} is held by {}, not under this name and token; try `reeve why {}`",
+                       quoted(name),
+                       not_owner.holder.name,
+                       codec::shell_word(name)))
             .field("name", name)
             .field("holder", not_owner.holder.name);
       },

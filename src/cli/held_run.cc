@@ -1,6 +1,8 @@
 #include "cli/held_run.h"
 
 #include "cli/signals.h"
+#include "cli/text.h"
+#include "codec/shell_word.h"
 
 #include <fmt/format.h>
 
@@ -21,11 +23,38 @@ constexpr std::int64_t settle_patience = 35'000;
 // As many as a request may name.
 constexpr std::size_t most_around = 32;
 
+// What was held, and what is known of its loss: why, and who has it now.
+std::string lost_words(const Held& held,
+                       const std::string& name,
+                       std::string_view cause,
+                       const std::string& holder = {}) {
+  const std::string now = holder.empty() ? "" : fmt::format("; {} has it now", holder);
+  return fmt::format("{} \"{}\" was lost: {}{}; try `reeve why {}`",
+                     held.kind == "sem" ? "semaphore" : held.kind,
+                     name,
+                     cause,
+                     now,
+                     codec::shell_word(name));
+}
+
 class Keeper {
  public:
   Keeper(Client& client, const Held& held)
       : client_(client), held_(held), every_(std::max<std::int64_t>(50, held.timeout / 3)) {
     due_ = steady_now() + every_;
+  }
+
+  // Why a lease is somebody else's, or nobody's.
+  std::string words_for(const std::string& name, const Failure& failure) const {
+    const bool is_over =
+        failure.code == "LOST" || failure.code == "NOT_OWNER" || failure.code == "NOT_HOLDER";
+    if (!is_over) return lost_words(held_, name, failure.message);
+    const bool was_silent = steady_now() - heard_ >= held_.timeout;
+    const std::string cause =
+        was_silent ? fmt::format("it was not heard of for {}, so its command was ended",
+                                 rough_duration(held_.timeout))
+                   : "it was taken back while the command ran";
+    return lost_words(held_, name, cause, failure.details["holder"].text());
   }
 
   std::int64_t next() const { return std::max<std::int64_t>(0, due_ - steady_now()); }
@@ -41,14 +70,17 @@ class Keeper {
       }
       const std::string name = beat->second;
       beat = beats_.erase(beat);
-      if (*answer) continue;
+      if (*answer) {
+        heard_ = steady_now();
+        continue;
+      }
       const Failure& failure = answer->error();
       // Without a daemon nobody can be given the lease either: try again.
       if (failure.code == "UNAVAILABLE") {
         due_ = steady_now() + retry_heartbeat;
         continue;
       }
-      return fmt::format("{} {} was lost: {}", held_.kind, name, failure.message);
+      return words_for(name, failure);
     }
     if (steady_now() < due_ || !beats_.empty()) {
       if (!beats_.empty()) due_ = std::max(due_, steady_now() + every_);
@@ -69,6 +101,7 @@ class Keeper {
   const Held& held_;
   std::int64_t every_;
   std::int64_t due_ = 0;
+  std::int64_t heard_ = steady_now();  // when the daemon last agreed
   std::map<Client::Ticket, std::string> beats_;
 };
 
@@ -90,7 +123,7 @@ Client::Ticket show(Client& client, const Held& held, const HeldThing& thing) {
 // Gives everything back; the reason, if something was no longer ours. What is being taken back may
 // be released as well, and stays where it is until nothing of our group is left: so it is looked at
 // behind the release.
-std::optional<std::string> release(Client& client, const Held& held) {
+std::optional<std::string> release(Client& client, const Held& held, const Keeper& keeper) {
   std::optional<std::string> lost;
   std::vector<Client::Ticket> tickets;
   std::vector<Client::Ticket> looks;
@@ -105,17 +138,12 @@ std::optional<std::string> release(Client& client, const Held& held) {
     const Answer answer = client.wait(tickets[i]);
     const Answer shown = client.wait(looks[i]);
     if (shown && is_ending(held, held.things[i], *shown)) {
-      lost = fmt::format("{} {} was lost: it was taken back while the command ran",
-                         held.kind,
-                         held.things[i].name);
+      lost = lost_words(held, held.things[i].name, "it was taken back while the command ran");
       continue;
     }
     if (answer && (*answer)["outcome"].text() != "already_free") continue;
-    lost =
-        answer
-            ? fmt::format("{} {} was lost: it was freed meanwhile", held.kind, held.things[i].name)
-            : fmt::format(
-                  "{} {} was lost: {}", held.kind, held.things[i].name, answer.error().message);
+    lost = answer ? lost_words(held, held.things[i].name, "it was freed meanwhile")
+                  : keeper.words_for(held.things[i].name, answer.error());
     if (!answer && answer.error().code == "UNAVAILABLE") lost = answer.error().message;
   }
   return lost;
@@ -265,7 +293,7 @@ int run_while_held(Context& context, Client& client, Child child, const Held& he
     end_tree(true);
   }
   foreground.take_back();
-  if (const auto reason = release(client, held)) return end_as_lost(*reason);
+  if (const auto reason = release(client, held, keeper)) return end_as_lost(*reason);
   if (end->orphaned) {
     return lost_with(context,
                      "the process that kept the command was killed; the command was ended");
