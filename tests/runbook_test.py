@@ -29,6 +29,17 @@ class Runbooks(Project):
         self.out("init", cwd=folder)
         self.assertIn("no mistakes", self.out("runbook", "check", cwd=folder))
 
+    def test_what_init_does_not_write_is_shown_by_an_example(self):
+        self.out("init")
+        for words, example in (
+            (["cron", "next", "nope"], "cron"),
+            (["worker", "start", "nope"], "queue"),
+            (["monitor", "run", "nope"], "watchdog"),
+        ):
+            told = " ".join(self.err(*words, code=3).split())
+            self.assertIn(f"`reeve runbook example {example}`", told)
+            self.assertNotIn("reeve init", told)
+
     def test_every_mistake_is_told_at_once_and_nothing_is_run(self):
         self.write(BROKEN.replace('run  = "exit 3"', 'rnu = "exit 3"').replace("{version};", "{vresion};"))
         found = self.reeve("runbook", "check", code=1)

@@ -40,6 +40,14 @@ CannotRun wrong(const runbook::Mistakes& mistakes, std::string_view undone = "ru
   return cannot;
 }
 
+// Where there is none to choose from: `reeve init` writes a command and a pipeline, nothing else.
+std::string_view where_to_begin(std::string_view kind) {
+  if (kind == "cron") return "`reeve runbook example cron` shows one";
+  if (kind == "worker") return "`reeve runbook example queue` shows one";
+  if (kind == "monitor") return "`reeve runbook example watchdog` has one";
+  return "`reeve init` writes one to begin with";
+}
+
 template <class Map>
 CannotRun no_such(std::string_view kind, const std::string& name, const Map& map) {
   std::vector<std::string> names;
@@ -50,7 +58,7 @@ CannotRun no_such(std::string_view kind, const std::string& name, const Map& map
   if (!near.empty()) {
     message += fmt::format("; did you mean \"{}\"?", near);
   } else if (names.empty()) {
-    message += "; `reeve init` writes one to begin with";
+    message += fmt::format("; {}", where_to_begin(kind));
   } else {
     message += "; try `reeve runbook list`";
   }
