@@ -50,6 +50,24 @@ class Advice(Home):
             self.assertNotRegex(told, r"_ms|max_attempts|backoff_")
         self.reeve("queue", "stats", "q", code=3)
 
+    def test_json_may_be_nested_so_deep_and_is_never_a_string_instead(self):
+        for inner, outer in (("", 64), ("1", 64), ('"]"', 64)):
+            deep = "[" * outer + inner + "]" * outer
+            item = self.out("queue", "push", "q", deep, "-q")
+            self.assertEqual(json.dumps(self.data("show", item)["data"]), deep)
+            self.out("queue", "push", "q", "--lines", "-", text=f"{deep}\n{deep}\n")
+            self.out("queue", "push", "q", "-", text=deep.replace("[", "[\n", 1))
+        count = len(self.data("queue", "list", "q")["items"])
+        for depth in (65, 70, 2000):
+            deep = '[{"a":' * (depth // 2) + "[" * (depth % 2) + "1" + "]" * (depth % 2) + "}]" * (depth // 2)
+            for words, text in ((["q", deep], None), (["q", "-"], deep), (["q", "--lines", "-"], deep + "\n")):
+                told = self.err("queue", "push", *words, text=text, code=2)
+                self.assertIn("data for q is nested more than 64 deep", " ".join(told.split()))
+        self.assertEqual(len(self.data("queue", "list", "q")["items"]), count)
+        for text in ("[" * 70, '"' + "[" * 70, "{" + "[" * 70 + "]" * 70):
+            item = self.out("queue", "push", "q", text, "-q")
+            self.assertEqual(self.data("show", item)["data"], text)
+
     def test_an_item_that_never_was_is_not_found_and_a_forgotten_one_is_a_stale_claim(self):
         self.reeve("queue", "push", "q", "x")
         item, claim = self.out("queue", "take", "q", "-q").split()
@@ -113,7 +131,7 @@ class Foreground(Home):
 
 class Depths(Home):
     def test_an_item_as_deep_as_may_be_is_shown_and_worked_on(self):
-        for depth in (56, 57, 60, 61, 62, 63):
+        for depth in (56, 57, 60, 61, 62, 63, 64):
             deep = "[" * depth + "]" * depth
             item = self.out("queue", "push", "q", "-", "-q", text=deep)
             self.assertIn(deep, self.out("queue", "list", "q", timeout=20))
@@ -121,7 +139,7 @@ class Depths(Home):
             self.assertIn(deep, self.out("queue", "show", "q", item, timeout=20).replace("\n", "").replace(" ", ""))
             self.assertIn(deep, self.out("show", item, timeout=20))
             self.assertEqual(self.out("queue", "work", "q", "--exec", "cat", "--once", timeout=20).split("\n")[0], deep)
-        self.reeve("queue", "push", "q", "-", text="[" * 64 + "]" * 64, code=1, timeout=20)
+        self.reeve("queue", "push", "q", "-", text="[" * 65 + "]" * 65, code=2, timeout=20)
 
     def test_many_lines_as_deep_as_may_be_are_pushed_at_once(self):
         deep = "[" * 60 + "]" * 60

@@ -1,5 +1,6 @@
 #include "api/json_reader.h"
 
+#include <bitset>
 #include <charconv>
 #include <cstring>
 
@@ -179,17 +180,18 @@ bool JsonReader::skip_scalar() {
 
 // An object or array with all there is in it. `objects` has a bit for each level: whether it is an
 // object; so the depth is bounded by its width.
-bool JsonReader::skip_nested() {
-  static_assert(limits::json_depth <= 64);
-  std::uint64_t objects = 0;
+bool JsonReader::skip_nested(std::size_t most) {
+  std::bitset<128> objects;
+  static_assert(limits::request_depth <= objects.size());
   std::size_t depth = 0;
   while (true) {
     // A value begins here.
     const char c = at_ < text_.size() ? text_[at_] : '\0';
     bool opened = false;
     if (c == '{' || c == '[') {
-      if (++depth > limits::json_depth) return fail("nested too deep");
-      objects = objects << 1U | (c == '{' ? 1U : 0U);
+      if (++depth > most) return fail("nested too deep");
+      objects <<= 1U;
+      objects.set(0, c == '{');
       ++at_;
       skip_space();
       opened = true;
@@ -208,7 +210,7 @@ bool JsonReader::skip_nested() {
       if (depth == 0) return true;
       skip_space();
       const char mark = at_ < text_.size() ? text_[at_] : '\0';
-      const bool in_object = (objects & 1U) != 0;
+      const bool in_object = objects.test(0);
       ++at_;
       if (mark == ',') {
         skip_space();
@@ -218,18 +220,18 @@ bool JsonReader::skip_nested() {
       --depth;
       objects >>= 1U;
     }
-    if ((objects & 1U) != 0) {
+    if (objects.test(0)) {
       Raw ignored;
       if (!name(ignored)) return false;
     }
   }
 }
 
-bool JsonReader::value(Raw& raw) {
+bool JsonReader::value(Raw& raw, std::size_t depth) {
   const std::size_t begin = at_;
   raw.kind = at_ < text_.size() ? kind_of(text_[at_]) : JsonKind::None;
   const bool nested = raw.kind == JsonKind::Object || raw.kind == JsonKind::Array;
-  if (!(nested ? skip_nested() : skip_scalar())) return false;
+  if (!(nested ? skip_nested(depth) : skip_scalar())) return false;
   raw.text = text_.substr(begin, at_ - begin);
   skip_space();
   return true;

@@ -38,7 +38,7 @@ class JsonReader {
   const char* problem() const { return problem_; }
 
   // Passes over the value that begins here and the space behind it; false: problem().
-  bool value(Raw& raw);
+  bool value(Raw& raw, std::size_t depth = limits::json_depth);
 
   // The fields of an object, the elements of an array, one by one:
   //
@@ -57,7 +57,7 @@ class JsonReader {
   bool skip_hex(std::uint32_t& unit);
   bool skip_number();
   bool skip_word(std::string_view word);
-  bool skip_nested();
+  bool skip_nested(std::size_t most);
   bool skip_scalar();
 
   std::string_view text_;

@@ -14,6 +14,8 @@ using namespace std::chrono_literals;
 
 inline constexpr std::size_t line_bytes = std::size_t{4} << 20U;
 inline constexpr std::size_t json_depth = 64;
+// A whole request: what somebody wrote stands in an item, in the items, in the params.
+inline constexpr std::size_t request_depth = json_depth + 3;
 inline constexpr std::size_t object_fields = 32;
 
 // How deep a value of somebody's may stand in an answer, at most.

@@ -2,6 +2,8 @@
 
 #include "api/nearest.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <span>
 
@@ -37,12 +39,18 @@ void Params::read(const Raw& object) {
   reader.enter('{');
   Raw name;
   Raw value;
-  while (reader.next('}') && reader.name(name) && reader.value(value)) {
+  while (reader.next('}') && reader.name(name)) {
     // Only a name with escapes needs a place of its own.
     const bool plain = name.text.find('\\') == std::string_view::npos;
     const std::optional<std::string_view> text =
         plain ? name.text.substr(1, name.text.size() - 2) : text_of(name, scratch());
     if (!text) return refuse("params", "have a name that is not a text");
+    // The line as a whole was read, so what is refused now is too deep; items are looked at one by
+    // one.
+    const bool is_list = *text == "items" && path_.empty();
+    if (!reader.value(value, is_list ? limits::request_depth : limits::json_depth)) {
+      return refuse(*text, fmt::format("is nested more than {} deep", limits::json_depth));
+    }
     for (std::size_t i = 0; i < count_; ++i) {
       if (fields_[i].name == *text) return refuse(*text, "is there twice");
     }

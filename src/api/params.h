@@ -106,7 +106,9 @@ bool Params::each(std::string_view name, std::size_t most, Each each) {
   JsonReader reader(found->text);
   reader.enter('[');
   Raw element;
-  for (std::size_t index = 0; is_good() && reader.next(']') && reader.value(element); ++index) {
+  for (std::size_t index = 0;
+       is_good() && reader.next(']') && reader.value(element, limits::request_depth);
+       ++index) {
     if (index == most) {
       refuse(name, "has more than " + std::to_string(most) + " elements");
       break;

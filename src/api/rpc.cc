@@ -93,7 +93,7 @@ Envelope read_envelope(std::string_view text) {
   Raw name;
   Raw value;
   if (reader.enter('{')) {
-    while (reader.next('}') && reader.name(name) && reader.value(value)) {
+    while (reader.next('}') && reader.name(name) && reader.value(value, limits::request_depth)) {
       read_field(envelope, name.text.substr(1, name.text.size() - 2), value);
     }
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <deque>
@@ -38,6 +39,36 @@ void set_options(Json& item, const Parsed& parsed) {
         std::pair{"dedupe", text_of(parsed, "dedupe")}}) {
     if (!value.is_null()) item.set(field, value);
   }
+}
+
+// Deeper than that nobody looks whether it is JSON.
+constexpr std::size_t deepest = 1000;
+
+// How deep brackets stand in one another, those in strings apart.
+std::size_t nesting(std::string_view text) {
+  std::size_t depth = 0;
+  std::size_t most = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (in_string && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_string = !in_string;
+    } else if (!in_string && (c == '[' || c == '{')) {
+      most = std::max(most, ++depth);
+    } else if (!in_string && (c == ']' || c == '}') && depth > 0) {
+      --depth;
+    }
+  }
+  return most;
+}
+
+Failure too_deep(const std::string& queue) {
+  return {"USAGE",
+          fmt::format("data for {} is nested more than {} deep and was not pushed",
+                      printable(queue),
+                      json_depth)};
 }
 
 // What is too long for a line is much too long for an item.
@@ -90,11 +121,15 @@ class LinePusher {
  private:
   void add(std::string_view line) {
     if (line.ends_with('\r')) line.remove_suffix(1);
-    if (line.empty()) return;
-    Json item = item_of(line);
-    set_options(item, parsed_);
+    if (line.empty() || failure_) return;
+    std::optional<Json> item = item_of(line);
+    if (!item) {
+      failure_ = too_deep(parsed_.words[0]);
+      return;
+    }
+    set_options(*item, parsed_);
     bytes_ += line.size();
-    batch_.push(std::move(item));
+    batch_.push(std::move(*item));
     if (batch_.items().size() == batch_items || bytes_ >= batch_bytes) send();
   }
 
@@ -137,14 +172,19 @@ class LinePusher {
 
 }  // namespace
 
-Json item_of(std::string_view text) {
+std::optional<Json> item_of(std::string_view text) {
   codec::JsonCursor cursor(text);
-  const bool json = codec::is_utf8(text) && cursor.skip_value(json_depth) && cursor.is_at_end();
+  const bool json = codec::is_utf8(text) && cursor.skip_value(deepest) && cursor.is_at_end();
+  const bool may_be = json || text.starts_with('[') || text.starts_with('{');
+  const std::size_t depth = may_be ? nesting(text) : 0;
+  if (depth > json_depth && (json || depth >= deepest)) return std::nullopt;
   if (json && text.find('\n') == std::string_view::npos) {
     return json_of({{"data", Json::raw(std::string(text))}});
   }
   if (json) {
-    if (const auto parsed = parse_json(text)) return Json(Json::Object{{"data", *parsed}});
+    if (const auto parsed = parse_json(text, answer_depth)) {
+      return Json(Json::Object{{"data", *parsed}});
+    }
   }
   if (codec::is_utf8(text)) return json_of({{"data", text}});
   return json_of({{"base64", codec::to_base64(text)}});
@@ -172,8 +212,9 @@ int queue_push(Context& context, const Parsed& parsed) {
     text = parsed.words[1];
   }
   Json params = json_of({{"queue", parsed.words[0]}});
-  const Json item = item_of(text);
-  params.set(item.members()[0].first, item.members()[0].second);
+  const std::optional<Json> item = item_of(text);
+  if (!item) return context.fail(too_deep(parsed.words[0]));
+  params.set(item->members()[0].first, item->members()[0].second);
   set_options(params, parsed);
   const Answer answer = context.client().change("queue.push", params);
   if (!answer) return context.fail(with_limit(answer.error()));

@@ -9,6 +9,7 @@ namespace reeve::cli {
 int queue_push(Context& context, const Parsed& parsed);
 
 // The text as JSON; what is none is a JSON string of it, or bytes if it is not even UTF-8.
-Json item_of(std::string_view text);
+// None: it is JSON that is nested deeper than is allowed.
+std::optional<Json> item_of(std::string_view text);
 
 }  // namespace reeve::cli
