@@ -219,9 +219,9 @@ void Root::handle(const Undelivered& undelivered) {
   }
 }
 
-// The outbox entry goes first: whatever the outcome causes, it is not asked for twice. What is due is
-// not settled, for this may have been so before; but of the lines it is, as whatever ends may give a
-// lock or a slot on.
+// The outbox entry goes first: whatever the outcome causes, it is not asked for twice. What is due
+// is not settled, for this may have been so before; but of the lines it is, as whatever ends may
+// give a lock or a slot on.
 void Root::handle(const EffectEnded& ended) {
   const Started* started = turn_.state().outbox.find(ended.effect);
   if (!started) return;

@@ -139,8 +139,8 @@ TEST(PipelineHoldings, AfterAWaitTheGuardsAreCheckedOnceMoreWithTheLocksHeld) {
   EXPECT_EQ(play.step_shell().text, "run build") << "without waiting once is enough";
 }
 
-// How its step ended is heard before what is due; but the first in the line of its lock wanted another
-// lock, too, and whoever stands behind him there had it long before.
+// How its step ended is heard before what is due; but the first in the line of its lock wanted
+// another lock, too, and whoever stands behind him there had it long before.
 TEST(PipelineHoldings, WhatWasOverBeforeThePhaseEndedWasGivenOnBefore) {
   for (const bool ticked : {false, true}) {
     Play play({locked("build", {"main"})});

@@ -333,8 +333,7 @@ void finished(Turn& turn, EffectId effect, const Address& to, const Outcome& out
     case Part::Nudge:
     case Part::Send:
       if (strategy::has_succeeded(outcome) || std::holds_alternative<Done>(task->state)) return;
-      turn.emit(task->begun->project,
-                Event{WasUnreached{task->id, strategy::error_of(outcome)}});
+      turn.emit(task->begun->project, Event{WasUnreached{task->id, strategy::error_of(outcome)}});
       return;
     case Part::Checkpoint:
       return carry_out(turn, checkpointed(*task, turn.now()));
