@@ -396,6 +396,31 @@ TEST_F(QueueWork, ItsEndCompletesFailsOrGivesBackTheItem) {
   EXPECT_EQ(world.state_of(item), ItemState::Completed);
 }
 
+// Somebody waited until 100 ms, and an item was ready after 50: it is his, and not the one that
+// comes back after 200.
+TEST_F(QueueWork, ItsEndComesBehindWhatWasDueBefore) {
+  for (const bool fails : {false, true}) {
+    const ItemId later = world.push(bugs, with(0, 50ms));
+    const ItemId item = world.push(bugs);
+    const std::optional<TakenItem> taken = take();
+    ASSERT_TRUE(taken && taken->id == item);
+    world.await({bugs}, 100ms);
+    world.stamp.now += 200ms;
+
+    step([&](Turn& turn) {
+      if (fails) {
+        fail(turn, item, taken->claim, "red");
+      } else {
+        give_back(turn, item, taken->claim);
+      }
+    });
+
+    EXPECT_EQ(world.state_of(later), ItemState::Processing) << fails;
+    EXPECT_EQ(world.state_of(item), ItemState::Pending) << fails;
+    world.ask(Drop{bugs, item});
+  }
+}
+
 TEST_F(QueueWork, ItsOldClaimChangesNothing) {
   const ItemId item = world.push(bugs);
   const Token old = take()->claim;
